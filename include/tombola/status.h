@@ -16,8 +16,10 @@ extern "C" {
 #define TOMBOLA_VERSION_PATCH 0
 #define TOMBOLA_VERSION_STRING "0.1.0"
 
-/* Marks a public function. The libraries are built with hidden visibility, so that nothing else leaves them. */
-#if defined(__GNUC__)
+/* Marks a public function. The libraries are built with hidden visibility, so that nothing else leaves them. A build
+ * may define it otherwise. */
+#if defined(TOMBOLA_API)
+#elif defined(__GNUC__)
 #define TOMBOLA_API __attribute__((visibility("default")))
 #else
 #define TOMBOLA_API

@@ -9,9 +9,9 @@
 #include <tombola/status.h>
 
 #if defined(__GNUC__)
-#define TOMBOLA__PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TOMBOLA__PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
-#define TOMBOLA__PRINTF(format, first)
+#define TOMBOLA__PRINTF(text, first)
 #endif
 
 #define TOMBOLA__COUNT(array) (sizeof(array) / sizeof((array)[0]))

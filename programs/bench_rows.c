@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of `tombola bench`, and the clock.
+ *
+ * The usual row looks like the logits of a language model in the middle of a sentence: a bulk of tokens that
+ * are out of the question, bell-shaped with deviation 2.5 around 0, and 64 contenders at random places whose
+ * logits fall as 22 - 2 ln(rank), which is Zipf's law with exponent 2 for their probabilities. The bulk holds
+ * about 0.1 % of the mass, so that a nucleus of 0.9 has six tokens and min-p 0.1 keeps three. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench.h"
+#include <math.h>
+
+#define MIN_RUNS 30
+#define MAX_RUNS 200
+#define SECOND   1e9
+
+/* splitmix64 (Steele, Lea and Flood, 2014). */
+static uint64_t next(uint64_t *state) {
+  uint64_t z = *state += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+/* The sum of twelve uniforms has variance 1 and needs no library function whose last bit differs by machine.
+ */
+static float bell(uint64_t *state, double deviation) {
+  double sum = -6;
+  for (int i = 0; i < 12; i++)
+    sum += (double)(next(state) >> 11) * 0x1p-53;
+  return (float)(sum * deviation);
+}
+
+static void fill_usual(float *row, size_t count) {
+  uint64_t state = 20240607;
+  for (size_t i = 0; i < count; i++)
+    row[i] = bell(&state, 2.5);
+  for (int rank = 1; rank <= 64; rank++)
+    row[next(&state) % count] = (float)(22 - 2 * log(rank));
+}
+
+/* Sorted rows span 40 units, so that the tail's weights vanish as in a real row. */
+void bench_fill_row(float *row, size_t count, enum bench_shape shape) {
+  switch (shape) {
+  case SHAPE_EQUAL:
+    for (size_t i = 0; i < count; i++)
+      row[i] = 1;
+    return;
+  case SHAPE_ASCENDING:
+    for (size_t i = 0; i < count; i++)
+      row[i] = (float)(40.0 * (double)i / (double)count - 20);
+    return;
+  case SHAPE_DESCENDING:
+    for (size_t i = 0; i < count; i++)
+      row[i] = (float)(20 - 40.0 * (double)i / (double)count);
+    return;
+  case SHAPE_USUAL:
+  case SHAPE_COUNT: break;
+  }
+  fill_usual(row, count);
+}
+
+void bench_fill_history(tombola_token *history, size_t n, size_t vocab) {
+  uint64_t state = 7;
+  for (size_t i = 0; i < n; i++)
+    history[i] = (tombola_token)(next(&state) % vocab);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * SECOND + (double)time.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+bool bench_measure(const struct bench_subject *subjects, size_t n, size_t runs, struct bench_times *times) {
+  size_t room = runs ? runs : MAX_RUNS, done = 0;
+  double *all = malloc(n * room * sizeof *all);
+  if (!all) return false;
+  for (size_t s = 0; s < n; s++) {
+    subjects[s].run(subjects[s].self);
+    subjects[s].run(subjects[s].self);
+  }
+  double begun = now();
+  while (done < room && (runs || done < MIN_RUNS || now() - begun < SECOND)) {
+    for (size_t s = 0; s < n; s++) {
+      double before = now();
+      subjects[s].run(subjects[s].self);
+      all[s * room + done] = now() - before;
+    }
+    done++;
+  }
+  for (size_t s = 0; s < n; s++) {
+    qsort(all + s * room, done, sizeof *all, by_value);
+    times[s] = (struct bench_times){.min = all[s * room], .median = all[s * room + done / 2]};
+  }
+  free(all);
+  return true;
+}

@@ -27,6 +27,7 @@ struct tombola_model_params {
   enum tombola_kv_type kv_type;
   tombola_progress_fn progress; /* or NULL */
   void *progress_context;
+  const struct tombola_allocator *allocator; /* for the memory that tombola takes itself, or NULL; copied */
 };
 
 /* Facts for people and for the session; strings are the model's own. */
@@ -59,7 +60,9 @@ enum tombola_tokenize_flags {
   TOMBOLA_TOKENIZE_PARSE_SPECIAL = 2 /* the spelling of a special token stands for the token */
 };
 
-/* What a backend implements. Every slot but copy and shift is required; NULL there means UNSUPPORTED. */
+/* What a backend implements. Every slot but copy, shift and begin is required; NULL in copy or shift means
+ * UNSUPPORTED, in begin that the backend doesn't care. The calls come checked: pointers that must be there are, a batch
+ * has 1 to info.batch items, and tokens, positions and sequences are within the model's ranges. */
 struct tombola_model_ops {
   size_t struct_size;
   void (*free)(void *self);
@@ -77,13 +80,15 @@ struct tombola_model_ops {
   enum tombola_status (*remove)(void *self, int32_t sequence, int32_t from, int32_t to);
   enum tombola_status (*copy)(void *self, int32_t source, int32_t target, int32_t from, int32_t to);
   enum tombola_status (*shift)(void *self, int32_t sequence, int32_t from, int32_t to, int32_t delta);
+  void (*begin)(void *self, int32_t sequence, size_t prompt);
 };
 
 /* A model: a backend's operations on a backend's object. Free it with tombola_model_free. */
 typedef struct tombola_model tombola_model;
 
 /* A way to load models. `prefix` ("script:") marks the names that only this backend takes; a backend without one takes
- * file paths. */
+ * file paths. `load` gets the path without the prefix, of something that is there, is no folder and may be read;
+ * `params` is whole and never NULL. */
 struct tombola_backend {
   const char *name;
   const char *prefix; /* or NULL */
@@ -94,27 +99,29 @@ struct tombola_backend {
 /* The backend that plays back a script (JSON; docs/script.md). Loads "script:FILE". */
 TOMBOLA_API const struct tombola_backend *tombola_backend_scripted(void);
 
-/* Loads `name` with the first of the backends that takes it. NOT_FOUND (no such file), IO, FORMAT (not a model, or a
- * damaged one), INVALID_ARGUMENT, NO_MEMORY, CANCELLED. `params` may be NULL. */
+/* Loads `name` with the first of the backends that takes it: the first whose prefix it has, else the first without a
+ * prefix. NOT_FOUND (no such file), IO, FORMAT (not a model, or a damaged one), INVALID_ARGUMENT (a folder, an empty
+ * name, a parameter), UNSUPPORTED (no backend takes it), NO_MEMORY, CANCELLED. `params` may be NULL. */
 TOMBOLA_API enum tombola_status tombola_model_load(const struct tombola_backend *const *backends, size_t n_backends,
                                                    const char *name, const struct tombola_model_params *params,
                                                    tombola_model **out, struct tombola_error *error);
 TOMBOLA_API void tombola_model_free(tombola_model *model);
 
+/* Fills in what fits into info->struct_size bytes, which the caller sets. The strings live as long as the model. */
 TOMBOLA_API void tombola_model_info(tombola_model *model, struct tombola_model_info *info);
 
 /* Owned by the model. */
 TOMBOLA_API const tombola_vocabulary *tombola_model_vocabulary(tombola_model *model);
 
-/* Text to tokens; `flags` of tombola_tokenize_flags. Always stores the number of tokens in *count; OUT_OF_RANGE when
- * that is more than `capacity`. INVALID_ARGUMENT when a byte has no token. */
+/* Text to tokens; `flags` of tombola_tokenize_flags. Always stores the number of tokens in *count (0 when
+ * it fails otherwise); OUT_OF_RANGE when that is more than `capacity`. INVALID_ARGUMENT when a byte has no token. */
 TOMBOLA_API enum tombola_status tombola_model_tokenize(tombola_model *model, const char *text, size_t length,
                                                        unsigned flags, tombola_token *tokens, size_t capacity,
                                                        size_t *count, struct tombola_error *error);
 
 /* Messages to a prompt, by `chat_template` (a name or a template's source) or, when that is NULL, by the model's own.
- * Always stores the length in *length; OUT_OF_RANGE when that is more than `capacity`. NOT_FOUND: the model has none,
- * or no template of that name is known (the message lists them). */
+ * Always stores the length (without a NUL, which isn't written) in *length; OUT_OF_RANGE when that is more than
+ * `capacity`. NOT_FOUND: the model has none, or no template of that name is known (the message lists them). */
 TOMBOLA_API enum tombola_status tombola_model_apply_template(tombola_model *model, const char *chat_template,
                                                              const struct tombola_chat_message *messages,
                                                              size_t n_messages, int add_assistant, char *text,
@@ -129,8 +136,14 @@ TOMBOLA_API enum tombola_status tombola_model_decode(tombola_model *model, const
 /* The logits of item `item` of the last batch, valid until the next decode. INVALID_ARGUMENT when it wasn't asked. */
 TOMBOLA_API enum tombola_status tombola_model_logits(tombola_model *model, size_t item, struct tombola_row *row);
 
+/* Says that the sequence's tokens up to position `prompt` are a prompt and what comes after them is an answer. Whoever
+ * runs a prompt calls it after reusing what the cache holds and before running the rest. Only a model that counts the
+ * tokens of its answer (a script) needs to be told; the others take no notice. INVALID_ARGUMENT: no such sequence. */
+TOMBOLA_API enum tombola_status tombola_model_begin(tombola_model *model, int32_t sequence, size_t prompt);
+
 /* The cache, positions [from, to) of a sequence; to < 0 means to the end. `remove` forgets them; `copy` shares them
- * with another sequence; `shift` adds `delta` to their positions. UNSUPPORTED where the model can't. */
+ * with another sequence; `shift` adds `delta` to their positions. UNSUPPORTED where the model can't; INVALID_ARGUMENT:
+ * no such sequence, from < 0, or a place that is outside the context or taken. */
 TOMBOLA_API enum tombola_status tombola_model_remove(tombola_model *model, int32_t sequence, int32_t from, int32_t to);
 TOMBOLA_API enum tombola_status tombola_model_copy(tombola_model *model, int32_t source, int32_t target, int32_t from,
                                                    int32_t to);

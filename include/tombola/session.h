@@ -47,8 +47,8 @@ typedef int (*tombola_prefill_fn)(void *context, size_t done, size_t total);
 struct tombola_generate_params {
   size_t struct_size;
   int64_t max_tokens;       /* > 0 */
-  int ignore_end;           /* 1: end tokens are banned from the draw instead of ending the answer */
-  const tombola_token *stop_ids; /* further end tokens, or NULL */
+  int ignore_end;           /* 1: the vocabulary's end tokens are banned from the draw instead of ending the answer */
+  const tombola_token *stop_ids; /* further end tokens, or NULL; they end the answer under ignore_end too */
   size_t n_stop_ids;
   tombola_token_fn on_token; /* or NULL */
   tombola_prefill_fn on_prefill; /* or NULL */
@@ -62,7 +62,7 @@ struct tombola_generation_stats {
   double prefill_seconds;
   double decode_seconds; /* forward passes of generated tokens */
   double sample_seconds;
-  enum tombola_stop stop;
+  enum tombola_stop stop; /* why it ended; means nothing after an error */
 };
 
 typedef struct tombola_session tombola_session;

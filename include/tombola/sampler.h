@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sampler: a row of logits in, a token out.
  *
- * A sampler is parameters bound to a dialect (the engine whose rules it follows): a chain of stages and a draw.
- * Sampling never changes the row and allocates nothing once the sampler is warm. A sampler belongs to one thread at a
- * time; any number of samplers may read one row, one mask and one vocabulary at once. */
+ * A sampler is parameters bound to a dialect (the engine whose rules it follows): a chain of stages and a
+ * draw. Sampling never changes the row and allocates nothing once the sampler is warm. A sampler belongs to
+ * one thread at a time; any number of samplers may read one row, one mask and one vocabulary at once. */
 #ifndef TOMBOLA_SAMPLER_H
 #define TOMBOLA_SAMPLER_H
 
@@ -14,27 +14,29 @@
 extern "C" {
 #endif
 
-/* ---- rows and masks ---------------------------------------------------------------------------------------------- */
+/* ---- rows and masks
+ * ---------------------------------------------------------------------------------------------- */
 
 enum tombola_dtype { TOMBOLA_F32 = 0, TOMBOLA_F16 = 1, TOMBOLA_BF16 = 2 };
 
 /* The logits of one position, in the machine's byte order, aligned to their own size. Read, never written.
- * Rules for rows that are no distribution: NaN or +inf anywhere that a mask allows is NOT_FINITE; nothing above -inf
- * is NO_CANDIDATE; -inf bans a token; a row of one token gives that token. */
+ * Rules for rows that are no distribution: NaN or +inf anywhere that a mask allows is NOT_FINITE; nothing
+ * above -inf is NO_CANDIDATE; -inf bans a token; a row of one token gives that token. */
 struct tombola_row {
   const void *data;
   size_t count; /* the vocabulary's size */
   enum tombola_dtype dtype;
 };
 
-/* Which tokens are allowed: bit (id % 32) of word id / 32, least significant first (the layout of llguidance and
- * xgrammar). Borrowed for the call. */
+/* Which tokens are allowed: bit (id % 32) of word id / 32, least significant first (the layout of llguidance
+ * and xgrammar). Borrowed for the call. */
 struct tombola_mask {
   const uint32_t *words; /* (count + 31) / 32 words; bits beyond count are ignored */
   size_t count;          /* must equal the row's */
 };
 
-/* ---- parameters -------------------------------------------------------------------------------------------------- */
+/* ---- parameters
+ * -------------------------------------------------------------------------------------------------- */
 
 /* How the seed is chosen. */
 enum tombola_seed_mode {
@@ -55,15 +57,17 @@ struct tombola_logit_bias {
   float bias;
 };
 
-/* Every sampling parameter. Fill it with tombola_sampler_params_default(), then change what you want; the ranges, the
- * off values and the texts are in the rows of tombola_param_at(). Members are only ever appended. */
+/* Every sampling parameter. Fill it with tombola_sampler_params_default(), then change what you want; the
+ * ranges, the off values and the texts are in the rows of tombola_param_at(). Members are only ever appended.
+ */
 struct tombola_sampler_params {
-  size_t struct_size;   /* sizeof(struct tombola_sampler_params) as the caller knows it */
-  const char *dialect;  /* "llama.cpp", "rml"; a static string from the library */
-  uint64_t seed;        /* with TOMBOLA_SEED_FIXED */
+  size_t struct_size;  /* sizeof(struct tombola_sampler_params) as the caller knows it */
+  const char *dialect; /* "llama.cpp", "rml"; a static string from the library */
+  uint64_t seed;       /* with TOMBOLA_SEED_FIXED */
   enum tombola_seed_mode seed_mode;
   enum tombola_scope penalty_scope;
-  const char *const *samplers; /* the stages' order by name, or NULL for the dialect's own; borrowed until _new returns */
+  const char *const
+      *samplers; /* the stages' order by name, or NULL for the dialect's own; borrowed until _new returns */
   size_t n_samplers;
   const struct tombola_logit_bias *logit_bias; /* borrowed until _new returns */
   size_t n_logit_bias;
@@ -96,9 +100,9 @@ struct tombola_param_info {
   const char *const *choices; /* CHOICE: NULL-terminated names */
   size_t offset;              /* in struct tombola_sampler_params */
   enum tombola_param_type type;
-  double min, max;            /* the widest range that any dialect takes; infinite ends mean "any finite value" */
+  double min, max; /* the widest range that any dialect takes; infinite ends mean "any finite value" */
   unsigned char min_open, max_open; /* 1: the end itself is not allowed */
-  double off;                 /* the value with which the stage does nothing; NaN when there is none */
+  double off;                       /* the value with which the stage does nothing; NaN when there is none */
 };
 
 TOMBOLA_API size_t tombola_param_count(void);
@@ -107,17 +111,21 @@ TOMBOLA_API const struct tombola_param_info *tombola_param_at(size_t index);
 /* By name or alias; '-' and '_' are the same. NULL when there is none. */
 TOMBOLA_API const struct tombola_param_info *tombola_param_find(const char *name);
 
-/* Fills `params` with a dialect's defaults (NULL: "llama.cpp"). params->struct_size must be set by the caller: only so
- * many bytes are written. NOT_FOUND names the dialects that there are; INVALID_ARGUMENT for a struct_size too small. */
+/* Fills `params` with a dialect's defaults (NULL: "llama.cpp"). params->struct_size must be set by the
+ * caller: only so many bytes are written. NOT_FOUND names the dialects that there are; INVALID_ARGUMENT for a
+ * struct_size too small. */
 TOMBOLA_API enum tombola_status tombola_sampler_params_default(struct tombola_sampler_params *params,
-                                                               const char *dialect, struct tombola_error *error);
+                                                               const char *dialect,
+                                                               struct tombola_error *error);
 
-/* Sets one parameter from text ("0.9", "-1", "all"). NOT_FOUND for an unknown name; INVALID_ARGUMENT, naming the
- * parameter, the value and the range, for text that isn't a number or is outside the dialect's range. */
-TOMBOLA_API enum tombola_status tombola_sampler_params_set(struct tombola_sampler_params *params, const char *name,
-                                                           const char *text, struct tombola_error *error);
+/* Sets one parameter from text ("0.9", "-1", "all"). NOT_FOUND for an unknown name; INVALID_ARGUMENT, naming
+ * the parameter, the value and the range, for text that isn't a number or is outside the dialect's range. */
+TOMBOLA_API enum tombola_status tombola_sampler_params_set(struct tombola_sampler_params *params,
+                                                           const char *name, const char *text,
+                                                           struct tombola_error *error);
 
-/* Writes a parameter as text, NUL-terminated and cut to `size`. NOT_FOUND; UNSUPPORTED for the list parameters. */
+/* Writes a parameter as text, NUL-terminated and cut to `size`. NOT_FOUND; UNSUPPORTED for the list
+ * parameters. */
 TOMBOLA_API enum tombola_status tombola_sampler_params_get(const struct tombola_sampler_params *params,
                                                            const char *name, char *text, size_t size);
 
@@ -125,12 +133,13 @@ TOMBOLA_API enum tombola_status tombola_sampler_params_get(const struct tombola_
 TOMBOLA_API enum tombola_status tombola_sampler_params_check(const struct tombola_sampler_params *params,
                                                              struct tombola_error *error);
 
-/* ---- dialects and stages ----------------------------------------------------------------------------------------- */
+/* ---- dialects and stages
+ * ----------------------------------------------------------------------------------------- */
 
 struct tombola_dialect_info {
   const char *name;
-  const char *summary; /* one line */
-  const char *source;  /* the engine and version or document that it follows */
+  const char *summary;      /* one line */
+  const char *source;       /* the engine and version or document that it follows */
   const char *const *order; /* stage names in order */
   size_t n_order;
 };
@@ -142,36 +151,41 @@ TOMBOLA_API const struct tombola_dialect_info *tombola_dialect_find(const char *
 TOMBOLA_API size_t tombola_stage_count(void);
 /* The stage's name, static, in the order of the reference; NULL past the end. */
 TOMBOLA_API const char *tombola_stage_at(size_t index);
-/* The canonical name for a name, an alias ("temp", "typ_p") or llama.cpp's letter given as a one-letter string; NULL. */
+/* The canonical name for a name, an alias ("temp", "typ_p") or llama.cpp's letter given as a one-letter
+ * string; NULL. */
 TOMBOLA_API const char *tombola_stage_find(const char *name);
 
-/* ---- the sampler ------------------------------------------------------------------------------------------------- */
+/* ---- the sampler
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct tombola_sampler tombola_sampler;
 
-/* Makes a sampler for rows of `vocab_size` logits. `vocabulary` is borrowed (it must outlive the sampler) and may be
- * NULL when no stage speaks of text. Statuses: INVALID_ARGUMENT (a value out of range, a stage named twice, a bias for
- * a token outside the vocabulary, an unknown TOMBOLA_CPU), NOT_FOUND (a stage's name), NO_MEMORY. */
+/* Makes a sampler for rows of `vocab_size` logits. `vocabulary` is borrowed (it must outlive the sampler) and
+ * may be NULL when no stage speaks of text. Statuses: INVALID_ARGUMENT (a value out of range, a stage named
+ * twice, a bias for a token outside the vocabulary, an unknown TOMBOLA_CPU), NOT_FOUND (a stage's name),
+ * NO_MEMORY. */
 TOMBOLA_API enum tombola_status tombola_sampler_new(const struct tombola_sampler_params *params,
                                                     const tombola_vocabulary *vocabulary, size_t vocab_size,
-                                                    const struct tombola_allocator *allocator, tombola_sampler **out,
-                                                    struct tombola_error *error);
+                                                    const struct tombola_allocator *allocator,
+                                                    tombola_sampler **out, struct tombola_error *error);
 TOMBOLA_API void tombola_sampler_free(tombola_sampler *sampler);
 
 /* A second sampler in the same state, the generator's included. NO_MEMORY. */
 TOMBOLA_API enum tombola_status tombola_sampler_clone(const tombola_sampler *sampler, tombola_sampler **out);
 
 /* Chooses a token. `mask` may be NULL. Advances the generator as the dialect says; doesn't accept the token.
- * INVALID_ARGUMENT (wrong count, bad dtype, NULL), NOT_FINITE, NO_CANDIDATE, NO_MEMORY; on each of them *token is
- * TOMBOLA_NO_TOKEN, no random number is used, and tombola_sampler_error() explains. */
-TOMBOLA_API enum tombola_status tombola_sampler_sample(tombola_sampler *sampler, const struct tombola_row *row,
+ * INVALID_ARGUMENT (wrong count, bad dtype, NULL), NOT_FINITE, NO_CANDIDATE, NO_MEMORY; on each of them
+ * *token is TOMBOLA_NO_TOKEN, no random number is used, and tombola_sampler_error() explains. */
+TOMBOLA_API enum tombola_status tombola_sampler_sample(tombola_sampler *sampler,
+                                                       const struct tombola_row *row,
                                                        const struct tombola_mask *mask, tombola_token *token);
 
 /* Tells the sampler that a token was taken as output. INVALID_ARGUMENT for an id outside the vocabulary. */
 TOMBOLA_API enum tombola_status tombola_sampler_accept(tombola_sampler *sampler, tombola_token token);
 
-/* Starts a generation: the history becomes exactly this prompt (count 0: empty), and the generator goes on. The
- * dialect decides whether penalties see the prompt. INVALID_ARGUMENT for an id outside the vocabulary, NO_MEMORY. */
+/* Starts a generation: the history becomes exactly this prompt (count 0: empty), and the generator goes on.
+ * The dialect decides whether penalties see the prompt. INVALID_ARGUMENT for an id outside the vocabulary,
+ * NO_MEMORY. */
 TOMBOLA_API enum tombola_status tombola_sampler_begin(tombola_sampler *sampler, const tombola_token *prompt,
                                                       size_t count);
 
@@ -187,14 +201,16 @@ TOMBOLA_API const struct tombola_error *tombola_sampler_error(const tombola_samp
 /* Bytes that the sampler holds. */
 TOMBOLA_API size_t tombola_sampler_memory(const tombola_sampler *sampler);
 
-/* The chain as text, stages that do nothing with a '?': "logits -> ?logit_bias -> top_k -> temperature -> draw". Cut
- * to `size`, NUL-terminated; returns the length that it needs. */
+/* The chain as text, stages that do nothing with a '?': "logits -> ?logit_bias -> top_k -> temperature ->
+ * draw". Cut to `size`, NUL-terminated; returns the length that it needs. */
 TOMBOLA_API size_t tombola_sampler_describe(const tombola_sampler *sampler, char *text, size_t size);
 
-/* The distribution that a draw would use: `probs` gets row->count floats that sum to 1 (exactly 0 where a token can't
- * be drawn). Changes nothing, the generator neither. Statuses as _sample; INVALID_ARGUMENT when count differs. */
+/* The distribution that a draw would use: `probs` gets row->count floats that sum to 1 (exactly 0 where a
+ * token can't be drawn). Changes nothing, the generator neither. Statuses as _sample; INVALID_ARGUMENT when
+ * count differs. */
 TOMBOLA_API enum tombola_status tombola_distribution(tombola_sampler *sampler, const struct tombola_row *row,
-                                                     const struct tombola_mask *mask, float *probs, size_t count);
+                                                     const struct tombola_mask *mask, float *probs,
+                                                     size_t count);
 
 /* One token that the chain kept. */
 struct tombola_candidate {
@@ -203,25 +219,30 @@ struct tombola_candidate {
   double p;    /* normalised; may be 0 by underflow */
 };
 
-/* The tokens that the chain keeps, in the order that the draw walks. Writes at most `capacity`; *count is how many
- * there are. Statuses as tombola_distribution. */
+/* The tokens that the chain keeps, in the order that the draw walks. Writes at most `capacity`; *count is how
+ * many there are. Statuses as tombola_distribution. */
 TOMBOLA_API enum tombola_status tombola_candidates(tombola_sampler *sampler, const struct tombola_row *row,
-                                                   const struct tombola_mask *mask, struct tombola_candidate *out,
-                                                   size_t capacity, size_t *count);
+                                                   const struct tombola_mask *mask,
+                                                   struct tombola_candidate *out, size_t capacity,
+                                                   size_t *count);
 
-/* ---- snapshots --------------------------------------------------------------------------------------------------- */
+/* ---- snapshots
+ * --------------------------------------------------------------------------------------------------- */
 
-/* The state of a sampler (history, generator, whatever a stage remembers), kept to go back to. Made once, taken as
- * often as wanted without allocating; belongs to the sampler's thread and must be freed before the sampler. */
+/* The state of a sampler (history, generator, whatever a stage remembers), kept to go back to. Made once,
+ * taken as often as wanted without allocating; belongs to the sampler's thread and must be freed before the
+ * sampler. */
 typedef struct tombola_snapshot tombola_snapshot;
 
 TOMBOLA_API enum tombola_status tombola_snapshot_new(const tombola_sampler *sampler, tombola_snapshot **out);
 TOMBOLA_API void tombola_snapshot_free(tombola_snapshot *snapshot);
-/* Copies the state of `sampler` into the snapshot. NO_MEMORY only if the history has grown since the snapshot was made
- * and there is no room for it. INVALID_ARGUMENT for a snapshot of a sampler with another plan. */
-TOMBOLA_API enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tombola_sampler *sampler);
+/* Copies the state of `sampler` into the snapshot. NO_MEMORY only if the history has grown since the snapshot
+ * was made and there is no room for it. INVALID_ARGUMENT for a snapshot of a sampler with another plan. */
+TOMBOLA_API enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot,
+                                                      const tombola_sampler *sampler);
 /* Puts the state back; into the same sampler or a clone of it. */
-TOMBOLA_API enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot, tombola_sampler *sampler);
+TOMBOLA_API enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot,
+                                                         tombola_sampler *sampler);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The core in one include. The session layer has headers of its own: <tombola/model.h>, <tombola/session.h>. */
+/* The core in one include. The session layer has headers of its own: <tombola/model.h>, <tombola/session.h>.
+ */
 #ifndef TOMBOLA_H
 #define TOMBOLA_H
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the sampler: candidates, history, stages and dialects.
+ *
+ * The path of one token: a chain of stages works on the candidates, then one draw picks from what is left. A
+ * stage never touches the row; it asks the candidates to edit, to keep or to scale. */
+#ifndef TOMBOLA_SAMPLER_INTERNAL_H
+#define TOMBOLA_SAMPLER_INTERNAL_H
+
+#include <stdbool.h>
+#include <tombola/sampler.h>
+
+#include "../base/base.h"
+#include "../kernels/kernels.h"
+#include "../random/random.h"
+
+/* ---- the short list (entries.c)
+ * ---------------------------------------------------------------------------------- */
+
+/* Sorts into the total order: logit descending, id ascending (-0 equals 0). In place, no allocation. */
+void tombola__entries_rank(struct tombola__entry *entries, size_t count);
+/* Sorts by id. */
+void tombola__entries_by_id(struct tombola__entry *entries, size_t count);
+/* Moves the k best of the total order to the front, in no order; k <= count. */
+void tombola__entries_select(struct tombola__entry *entries, size_t count, size_t k);
+
+/* Natural logarithm of x > 0 from exact operations only, so that it is the same on every machine; within
+ * 1e-15. */
+double tombola__log(double x);
+
+/* ---- candidates (candidates.c, mass.c)
+ * --------------------------------------------------------------------------- */
+
+enum tombola__order {
+  TOMBOLA__BY_ID,    /* ids ascending */
+  TOMBOLA__BY_RANK,  /* logit descending, id ascending */
+  TOMBOLA__BY_CHANCE /* neither: an edit has changed logits of a ranked list */
+};
+
+/* The tokens that are still in play. Dense: the row (and the mask), read through the block index, with
+ * private copies of the blocks that were edited. Sparse, once something selected: a short list. Logits are
+ * kept as they came; what a temperature does is `scale`: the effective logit is logit * scale. */
+struct tombola__candidates {
+  const struct tombola__kernels *kernels;
+  struct tombola_allocator allocator;
+  size_t vocab_size;
+  size_t n_blocks;
+
+  struct tombola_row row;
+  const uint32_t *mask;
+  bool dense;
+  bool indexed; /* maxima and max are valid */
+  float scale;
+  float max;     /* the largest logit (not scaled) */
+  float *maxima; /* n_blocks */
+
+  bool summed;  /* sums and total are valid for the present max and scale */
+  double total; /* sum of exp((logit - max) * scale) over all candidates */
+  float *sums;  /* n_blocks; made at the first need */
+
+  uint32_t *slot_of; /* n_blocks: 1 + the slot of a block's private copy, 0 when it has none */
+  float (*blocks)[TOMBOLA__BLOCK];
+  uint32_t *block_of; /* slot -> block */
+  size_t n_slots, slot_capacity;
+
+  struct tombola__entry *list;
+  size_t count, capacity;
+  enum tombola__order order;
+};
+
+enum tombola_status tombola__candidates_init(struct tombola__candidates *c,
+                                             const struct tombola__kernels *kernels,
+                                             const struct tombola_allocator *allocator, size_t vocab_size,
+                                             size_t max_edits);
+void tombola__candidates_free(struct tombola__candidates *c);
+size_t tombola__candidates_memory(const struct tombola__candidates *c);
+
+/* Starts with a row; nothing is read yet. */
+void tombola__candidates_begin(struct tombola__candidates *c, const struct tombola_row *row,
+                               const uint32_t *mask);
+
+/* Changes the effective logits of n distinct ids; those that are no candidates stay so. */
+typedef float (*tombola__edit_fn)(const void *context, size_t index, float logit);
+enum tombola_status tombola__candidates_edit(struct tombola__candidates *c, const tombola_token *ids,
+                                             size_t n, tombola__edit_fn edit, const void *context);
+
+/* Makes `max` valid. NOT_FINITE, NO_CANDIDATE. Everything below does this by itself. */
+enum tombola_status tombola__candidates_index(struct tombola__candidates *c);
+
+/* Multiplies the effective logits. */
+void tombola__candidates_scale(struct tombola__candidates *c, float factor);
+
+/* Keeps the best candidate (lowest id of equals). */
+enum tombola_status tombola__candidates_keep_best(struct tombola__candidates *c);
+
+/* Keeps what has logit >= threshold (not scaled); a dense set becomes a list by id, a list keeps its order.
+ */
+enum tombola_status tombola__candidates_keep_at_least(struct tombola__candidates *c, float threshold);
+
+/* Keeps the k best (all, when there are fewer) as a ranked list. */
+enum tombola_status tombola__candidates_keep_top(struct tombola__candidates *c, size_t k);
+
+/* Makes a list of all candidates; ranked when asked. */
+enum tombola_status tombola__candidates_list(struct tombola__candidates *c, bool ranked);
+
+/* The smallest prefix of the ranking that holds `mass` of the total (reached, or with `exceed` passed), at
+ * least min_keep tokens; a ranked list. */
+enum tombola_status tombola__candidates_keep_mass(struct tombola__candidates *c, double mass, bool exceed,
+                                                  size_t min_keep);
+
+/* The sum of the weights exp((logit - max) * scale), into c->total. */
+enum tombola_status tombola__candidates_sum(struct tombola__candidates *c);
+
+/* Weights of up to 64 candidates beginning at `first`: a dense set's block first / 64, or list entries.
+ * Returns how many entries it covers. */
+size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t first,
+                                   float weights[TOMBOLA__BLOCK]);
+/* How far `first` can go: n_blocks * 64 or the list's length. */
+size_t tombola__candidates_span(const struct tombola__candidates *c);
+/* The id and the effective logit at a place of that walk. */
+tombola_token tombola__candidates_id(const struct tombola__candidates *c, size_t place);
+float tombola__candidates_logit(const struct tombola__candidates *c, size_t place);
+
+/* Room for `count` list entries (and the 64 more that a gather may write). */
+enum tombola_status tombola__candidates_reserve(struct tombola__candidates *c, size_t count);
+/* Appends the dense candidates with low <= logit < high to the list, ids ascending, until `limit` are in it.
+ */
+enum tombola_status tombola__candidates_gather(struct tombola__candidates *c, float low, float high,
+                                               size_t limit);
+/* A threshold that at least k candidates of a dense set reach, not many more where logits are distinct. */
+float tombola__candidates_bound(const struct tombola__candidates *c, size_t k);
+
+/* ---- history (history.c)
+ * ----------------------------------------------------------------------------------------- */
+
+/* The last `window` tokens, and how often each occurs among them. */
+struct tombola__history {
+  struct tombola_allocator allocator;
+  size_t window; /* tokens that are kept; 0: none */
+  tombola_token *ring;
+  size_t ring_capacity, start, count;
+  struct tombola__count { /* open addressing, linear probing; n == 0: free */
+    tombola_token id;
+    uint32_t n;
+  } * table;
+  size_t table_capacity, distinct;
+};
+
+enum tombola_status tombola__history_init(struct tombola__history *h,
+                                          const struct tombola_allocator *allocator, size_t window);
+void tombola__history_free(struct tombola__history *h);
+void tombola__history_clear(struct tombola__history *h);
+enum tombola_status tombola__history_push(struct tombola__history *h, tombola_token token);
+/* Token i, 0 is the oldest. */
+tombola_token tombola__history_at(const struct tombola__history *h, size_t i);
+size_t tombola__history_memory(const struct tombola__history *h);
+
+/* ---- dialects (dialects/)
+ * ---------------------------------------------------------------------------------------- */
+
+enum tombola__draw_order {
+  TOMBOLA__DRAW_AS_IS, /* the order in which the chain left the candidates */
+  TOMBOLA__DRAW_BY_ID
+};
+
+/* A dialect's own default, or a range narrower than the row's. */
+struct tombola__default {
+  const char *param;
+  double value;
+};
+struct tombola__range {
+  const char *param;
+  double min, max;
+  bool min_open, max_open;
+};
+
+/* An engine's rules, as data. */
+struct tombola__dialect {
+  struct tombola_dialect_info info;
+  const struct tombola__default *defaults;
+  size_t n_defaults;
+  const struct tombola__range *ranges;
+  size_t n_ranges;
+
+  double greedy_at;         /* a temperature at or below this is greedy */
+  bool greedy_draws;        /* a greedy choice uses up a uniform, as any other */
+  bool top_p_exceeds;       /* top_p stops when the mass passes p; otherwise when it reaches p */
+  bool negative_window_off; /* repeat_last_n < 0 means 0 */
+  enum tombola__draw_order draw_order;
+  bool draw_strict; /* the draw takes the first with running sum > u * total; otherwise >= */
+  const struct tombola__generator *generator;
+  bool seed_random; /* without a seed: a random one; otherwise default_seed */
+  uint64_t default_seed;
+  uint64_t random_seed_value; /* a given seed that means "random" (0: none) */
+};
+
+/* NULL when there is none. */
+const struct tombola__dialect *tombola__dialect_find(const char *name);
+
+/* ---- parameters (params.c)
+ * --------------------------------------------------------------------------------------- */
+
+/* A caller's parameters, checked and made whole: members that its struct_size lacks have the dialect's
+ * defaults. */
+enum tombola_status tombola__params_resolve(const struct tombola_sampler_params *params,
+                                            struct tombola_sampler_params *whole,
+                                            const struct tombola__dialect **dialect,
+                                            struct tombola_error *error);
+
+/* ---- stages (stages/)
+ * -------------------------------------------------------------------------------------------- */
+
+/* What a stage sees when it runs. */
+struct tombola__stage_call {
+  const struct tombola_sampler *sampler;
+  const struct tombola_sampler_params *params;
+  const struct tombola__dialect *dialect;
+  const struct tombola__history *history;
+  struct tombola__candidates *candidates;
+};
+
+/* A stage is one file: its parameters' rows, its functions and one const descriptor, listed once in
+ * stages.def. */
+struct tombola__stage {
+  const char *name;
+  const char *const *aliases; /* NULL-terminated, or NULL */
+  char letter;                /* llama.cpp's, or 0 */
+  bool keeps_best;            /* whatever it does, the best candidate stays the best: greedy may skip it */
+  const struct tombola_param_info *params;
+  size_t n_params;
+  /* Whether it does anything with these parameters. */
+  bool (*active)(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect);
+  enum tombola_status (*apply)(struct tombola__stage_call *call);
+};
+
+#define TOMBOLA_STAGE(name) extern const struct tombola__stage tombola__stage_##name;
+#include "stages.def"
+#undef TOMBOLA_STAGE
+
+/* All stages in the order of stages.def; NULL past the end. */
+const struct tombola__stage *tombola__stage_at(size_t index);
+/* By name, alias or letter; NULL. */
+const struct tombola__stage *tombola__stage_find(const char *name);
+
+/* Tokens that penalties count, from the parameters and the dialect. */
+size_t tombola__penalty_window(const struct tombola_sampler_params *params,
+                               const struct tombola__dialect *dialect);
+
+/* ---- the chain and the sampler (chain.c, draw.c, sampler.c)
+ * ------------------------------------------------------ */
+
+#define TOMBOLA__MAX_CHAIN 64
+
+struct tombola__link {
+  const struct tombola__stage *stage;
+  bool active;
+};
+
+struct tombola_sampler {
+  struct tombola_allocator allocator;
+  struct tombola_sampler_params params; /* its lists are the sampler's own copies */
+  const struct tombola__dialect *dialect;
+  const tombola_vocabulary *vocabulary;
+  size_t vocab_size;
+  struct tombola__link chain[TOMBOLA__MAX_CHAIN];
+  size_t n_chain;
+  bool greedy;
+  struct tombola_logit_bias *biases; /* by id, duplicates added up */
+  tombola_token *bias_ids;
+  size_t n_biases;
+  struct tombola__candidates candidates;
+  struct tombola__history history;
+  uint64_t seed;
+  void *generator; /* dialect->generator->state_size bytes */
+  struct tombola_error error;
+};
+
+/* Fills in chain and greedy. NOT_FOUND, INVALID_ARGUMENT (a stage named twice). */
+enum tombola_status tombola__chain_build(struct tombola_sampler *sampler, struct tombola_error *error);
+/* Runs the chain on a row: afterwards the candidates are what may be drawn. */
+enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
+                                       const struct tombola_mask *mask);
+/* Puts a list into the order that the dialect's draw walks. */
+void tombola__draw_order(struct tombola_sampler *sampler);
+/* Picks by the dialect's rule with the uniform u. */
+enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sampler's state, to go back to: the generator's words and the history's tokens. The table of counts is
+ * made again from the tokens; copying it would cost as much. */
+#include <string.h>
+
+#include "internal.h"
+
+struct tombola_snapshot {
+  struct tombola_allocator allocator;
+  const struct tombola__dialect *dialect;
+  size_t window;
+  void *generator;
+  tombola_token *tokens;
+  size_t count, capacity;
+};
+
+enum tombola_status tombola_snapshot_new(const tombola_sampler *sampler, tombola_snapshot **out) {
+  const struct tombola_allocator *allocator = &sampler->allocator;
+  *out = NULL;
+  struct tombola_snapshot *snapshot = tombola__new(allocator, 1, sizeof *snapshot);
+  if (!snapshot) return TOMBOLA_NO_MEMORY;
+  snapshot->allocator = *allocator;
+  snapshot->dialect = sampler->dialect;
+  snapshot->window = sampler->history.window;
+  snapshot->capacity = sampler->history.ring_capacity;
+  snapshot->generator = tombola__new(allocator, 1, sampler->dialect->generator->state_size);
+  if (snapshot->capacity)
+    snapshot->tokens = tombola__new(allocator, snapshot->capacity, sizeof *snapshot->tokens);
+  if (!snapshot->generator || (snapshot->capacity && !snapshot->tokens)) {
+    tombola_snapshot_free(snapshot);
+    return TOMBOLA_NO_MEMORY;
+  }
+  *out = snapshot;
+  return tombola_snapshot_take(snapshot, sampler);
+}
+
+void tombola_snapshot_free(tombola_snapshot *snapshot) {
+  if (!snapshot) return;
+  struct tombola_allocator allocator = snapshot->allocator;
+  tombola__free(&allocator, snapshot->generator);
+  tombola__free(&allocator, snapshot->tokens);
+  tombola__free(&allocator, snapshot);
+}
+
+enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tombola_sampler *sampler) {
+  const struct tombola__history *h = &sampler->history;
+  if (snapshot->dialect != sampler->dialect || snapshot->window != h->window) return TOMBOLA_INVALID_ARGUMENT;
+  if (h->count > snapshot->capacity) {
+    void *tokens = tombola__resize(&snapshot->allocator, snapshot->tokens, snapshot->capacity,
+                                   h->ring_capacity, sizeof *snapshot->tokens);
+    if (!tokens) return TOMBOLA_NO_MEMORY;
+    snapshot->tokens = tokens;
+    snapshot->capacity = h->ring_capacity;
+  }
+  memcpy(snapshot->generator, sampler->generator, sampler->dialect->generator->state_size);
+  for (size_t i = 0; i < h->count; i++)
+    snapshot->tokens[i] = tombola__history_at(h, i);
+  snapshot->count = h->count;
+  return TOMBOLA_OK;
+}
+
+enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
+  if (snapshot->dialect != sampler->dialect || snapshot->window != sampler->history.window)
+    return TOMBOLA_INVALID_ARGUMENT;
+  memcpy(sampler->generator, snapshot->generator, sampler->dialect->generator->state_size);
+  tombola__history_clear(&sampler->history);
+  for (size_t i = 0; i < snapshot->count; i++) {
+    enum tombola_status status = tombola__history_push(&sampler->history, snapshot->tokens[i]);
+    if (status) return status;
+  }
+  return TOMBOLA_OK;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tombola::llama: models of libllama (GGUF files), and a sampler that other programs over libllama can use.
+ * libllama's own header isn't needed to include this one. */
+#ifndef TOMBOLA_LLAMA_H
+#define TOMBOLA_LLAMA_H
+
+#include <tombola/model.h>
+#include <tombola/sampler.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct llama_sampler;
+
+/* The backend for GGUF files. Give it to tombola_model_load().
+ *
+ * It runs on libllama's GPU devices when there are any, otherwise on the CPU. Each sequence has its own part
+ * of the cache, so that one sequence's rows don't depend on where the others stand; `copy` therefore empties
+ * the target and copies the buffers (before the next decode). Recurrent models (Mamba, RWKV) and hybrids
+ * can't forget a part of a sequence or copy one: remove and copy then are UNSUPPORTED, and a decode that
+ * fails empties the sequences it touched. Encoder-decoder, embedding and diffusion models are UNSUPPORTED.
+ *
+ * The first load sends libllama's log, which the whole process shares, to this backend: it is silent, and its
+ * errors end up in the tombola_error. A program that wants the log calls llama_log_set() after its first
+ * load.
+ *
+ * libllama is C++: where it runs out of memory inside a decode it ends the process, and no status can say so.
+ */
+TOMBOLA_API const struct tombola_backend *tombola_backend_llama(void);
+
+/* The chat templates that libllama knows by name; static strings. Writes at most `capacity` of them, returns
+ * how many there are. Any thread. */
+TOMBOLA_API size_t tombola_llama_templates(const char **names, size_t capacity);
+
+/* The libllama that this was built with, "0.5.0-dev (0c1e570)"; static. */
+TOMBOLA_API const char *tombola_llama_version(void);
+
+/* A llama_sampler that chooses as `sampler` does, to end a llama_sampler_chain or to stand alone.
+ * `vocab_size` is what the sampler was made for. NULL when there is no memory or an argument is missing;
+ * `sampler` then stays the caller's, otherwise llama_sampler_free() frees both. Belongs to one thread at a
+ * time.
+ *
+ *   apply   sets `selected` and leaves the candidates as they are; tokens that an earlier sampler has removed
+ * can't be chosen. When the sampler fails, `selected` is -1 (llama_sampler_sample() ends the process on that,
+ * as for any sampler that selects nothing; llama_sampler_apply() leaves it to the caller), and
+ *           tombola_sampler_error() says why.
+ *   accept  tells the sampler; llama_sampler_sample() does so itself. An id outside the vocabulary is
+ * ignored. reset   forgets the history and starts the generator again. clone   a second one in the same
+ * state; NULL when there is no memory. */
+TOMBOLA_API struct llama_sampler *tombola_llama_sampler(tombola_sampler *sampler, size_t vocab_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

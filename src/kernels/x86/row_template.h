@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The AVX2 kernels over a row, written once and included by avx2.c once for each dtype with
+ *   NAME(x)         the function's name for this dtype
+ *   LOAD8(data, i)  elements i to i + 7 as eight floats
+ * Each function exists without and with a mask: the `_any` ones are always inlined, and a mask that is the constant
+ * NULL leaves no branch behind. The last, short block goes through the scalar load64. */
+
+/* Vector k of block b, masked-out tokens as -inf. */
+static inline AVX2_INLINE __m256 NAME(load_vector)(const void *data, const uint32_t *mask, size_t b, size_t k) {
+  __m256 x = LOAD8(data, b * TOMBOLA__BLOCK + 8 * k);
+  return mask ? mask_vector(x, mask, b, k) : x;
+}
+
+/* The lanewise maxima of a full block; *nan collects lanes in which a NaN was seen. Two vectors share a comparison,
+ * since "unordered" holds if either is NaN. */
+static inline AVX2_INLINE __m256 NAME(block_lanes)(const void *data, const uint32_t *mask, size_t b, __m256 *nan) {
+  __m256 x0 = NAME(load_vector)(data, mask, b, 0), x1 = NAME(load_vector)(data, mask, b, 1);
+  __m256 x2 = NAME(load_vector)(data, mask, b, 2), x3 = NAME(load_vector)(data, mask, b, 3);
+  __m256 x4 = NAME(load_vector)(data, mask, b, 4), x5 = NAME(load_vector)(data, mask, b, 5);
+  __m256 x6 = NAME(load_vector)(data, mask, b, 6), x7 = NAME(load_vector)(data, mask, b, 7);
+  __m256 n0 = _mm256_or_ps(_mm256_cmp_ps(x0, x1, _CMP_UNORD_Q), _mm256_cmp_ps(x2, x3, _CMP_UNORD_Q));
+  __m256 n1 = _mm256_or_ps(_mm256_cmp_ps(x4, x5, _CMP_UNORD_Q), _mm256_cmp_ps(x6, x7, _CMP_UNORD_Q));
+  *nan = _mm256_or_ps(*nan, _mm256_or_ps(n0, n1));
+  __m256 m0 = _mm256_max_ps(_mm256_max_ps(x0, x1), _mm256_max_ps(x2, x3));
+  __m256 m1 = _mm256_max_ps(_mm256_max_ps(x4, x5), _mm256_max_ps(x6, x7));
+  return _mm256_max_ps(m0, m1);
+}
+
+static inline AVX2_INLINE int NAME(block_max_any)(const struct tombola_row *row, const uint32_t *mask, float *maxima) {
+  const void *data = row->data;
+  size_t full = row->count / TOMBOLA__BLOCK, b = 0;
+  __m256 nan = _mm256_setzero_ps();
+  for (; b + 8 <= full; b += 8) {
+    __m256 p01 = max_pair(NAME(block_lanes)(data, mask, b, &nan), NAME(block_lanes)(data, mask, b + 1, &nan));
+    __m256 p23 = max_pair(NAME(block_lanes)(data, mask, b + 2, &nan), NAME(block_lanes)(data, mask, b + 3, &nan));
+    __m256 q0 = max_quad(p01, p23);
+    __m256 p45 = max_pair(NAME(block_lanes)(data, mask, b + 4, &nan), NAME(block_lanes)(data, mask, b + 5, &nan));
+    __m256 p67 = max_pair(NAME(block_lanes)(data, mask, b + 6, &nan), NAME(block_lanes)(data, mask, b + 7, &nan));
+    _mm256_storeu_ps(maxima + b, positive_zero(max_octet(q0, max_quad(p45, p67))));
+  }
+  for (; b < full; b++)
+    maxima[b] = max_lanes(NAME(block_lanes)(data, mask, b, &nan));
+  int found = _mm256_movemask_ps(nan) != 0;
+  return full < tombola__block_count(row->count) ? found | last_block_max(row, mask, maxima) : found;
+}
+
+static AVX2 int NAME(block_max)(const struct tombola_row *row, const uint32_t *mask, float *maxima) {
+  return mask ? NAME(block_max_any)(row, mask, maxima) : NAME(block_max_any)(row, NULL, maxima);
+}
+
+static inline AVX2_INLINE void NAME(block_expsum_any)(const struct tombola_row *row, const uint32_t *mask,
+                                                      const float *maxima, float max, float scale, float *sums) {
+  size_t full = row->count / TOMBOLA__BLOCK;
+  __m256 vmax = _mm256_set1_ps(max), vscale = _mm256_set1_ps(scale);
+  for (size_t b = 0; b < full; b++) {
+    sums[b] = 0.0f;
+    if (!((maxima[b] - max) * scale >= EXP_CUT)) continue;
+    __m256 sum = weigh8(NAME(load_vector)(row->data, mask, b, 0), vmax, vscale);
+    for (size_t k = 1; k < 8; k++)
+      sum = _mm256_add_ps(sum, weigh8(NAME(load_vector)(row->data, mask, b, k), vmax, vscale));
+    sums[b] = sum_lanes(sum);
+  }
+  if (full < tombola__block_count(row->count)) last_block_expsum(row, mask, max, scale, sums);
+}
+
+static AVX2 void NAME(block_expsum)(const struct tombola_row *row, const uint32_t *mask, const float *maxima, float max,
+                                    float scale, float *sums) {
+  if (mask)
+    NAME(block_expsum_any)(row, mask, maxima, max, scale, sums);
+  else
+    NAME(block_expsum_any)(row, NULL, maxima, max, scale, sums);
+}
+
+static AVX2 void NAME(load64)(const struct tombola_row *row, const uint32_t *mask, size_t block, float *out) {
+  if (block >= row->count / TOMBOLA__BLOCK) {
+    tombola__scalar_load64(row, mask, block, out);
+    return;
+  }
+  for (size_t k = 0; k < 8; k++)
+    _mm256_storeu_ps(out + 8 * k, NAME(load_vector)(row->data, mask, block, k));
+}
+
+/* NaN is never between two bounds, so a masked-out NaN needs no care here; only the mask's bits do. */
+static inline AVX2_INLINE size_t NAME(gather_block)(const struct tombola_row *row, const uint32_t *mask, size_t b,
+                                                    __m256 low, __m256 high, struct tombola__entry *entries,
+                                                    size_t count) {
+  for (size_t k = 0; k < 8; k++) {
+    __m256 x = LOAD8(row->data, b * TOMBOLA__BLOCK + 8 * k);
+    unsigned chosen = between(x, low, high);
+    if (mask) chosen &= mask_byte(mask, b, k);
+    if (chosen) count = append(x, chosen, b * TOMBOLA__BLOCK + 8 * k, entries, count);
+  }
+  return count;
+}
+
+static AVX2 void NAME(gather)(const struct tombola_row *row, const uint32_t *mask, const float *maxima, size_t first,
+                              size_t last, float low, float high, size_t limit, struct tombola__entry *entries,
+                              struct tombola__gather *out) {
+  size_t full = row->count / TOMBOLA__BLOCK, b = first, count = out->count;
+  __m256 vlow = _mm256_set1_ps(low), vhigh = _mm256_set1_ps(high);
+  while (b < last && count < limit) {
+    b = next_reaching(maxima, b, last, low);
+    if (b == last) break;
+    if (b < full)
+      count = NAME(gather_block)(row, mask, b, vlow, vhigh, entries, count);
+    else
+      count = gather_last_block(row, mask, vlow, vhigh, entries, count);
+    b++;
+  }
+  *out = (struct tombola__gather){count, b};
+}
+
+#undef NAME
+#undef LOAD8

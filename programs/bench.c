@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef TOMBOLA_WITH_KERNELS
 #include "kernels/kernels.h"
-#endif
 #include "options.h"
 #include "terminal.h"
 
@@ -88,8 +86,7 @@ static enum tombola_status ours_new(const struct bench_case *which, const float 
   return status == TOMBOLA_OK ? tombola_sampler_begin(ours->sampler, history, HISTORY) : status;
 }
 
-#ifdef TOMBOLA_WITH_KERNELS
-/* The floor: the kernel alone, on the same warm row. */
+/* The floor: the kernel alone, on the same warm row. "max" is the pass over the row that finds the maxima. */
 struct floor_state {
   const struct tombola__kernels *kernels;
   struct tombola_row row;
@@ -100,7 +97,8 @@ struct floor_state {
 
 static void floor_max(void *self) {
   struct floor_state *state = self;
-  state->sink = state->kernels->max(state->row.data, state->row.count);
+  state->kernels->block_max(&state->row, NULL, state->maxima);
+  state->sink = state->maxima[0];
 }
 
 static void floor_expsum(void *self) {
@@ -119,7 +117,6 @@ static bool floor_new(struct floor_state *state, const float *row, size_t count)
   state->max = state->kernels->max(state->maxima, blocks);
   return true;
 }
-#endif
 
 /* ---- one case ---- */
 
@@ -140,19 +137,15 @@ static int measure(struct bench_line *line, const float *row, const tombola_toke
   size_t peer_at = n;
   if (peer) subjects[n++] = (struct bench_subject){bench_peer_run, peer};
 #endif
-#ifdef TOMBOLA_WITH_KERNELS
   struct floor_state state;
   size_t floor_at = n;
   if (floor_new(&state, row, line->vocab))
     subjects[n++] =
         (struct bench_subject){line->which->floor == FLOOR_MAX ? floor_max : floor_expsum, &state};
-#endif
   bool done = bench_measure(subjects, n, runs, times);
   line->ours = times[0];
-#ifdef TOMBOLA_WITH_KERNELS
   if (n > floor_at) line->floor = times[floor_at];
   free(state.maxima);
-#endif
 #ifdef TOMBOLA_WITH_LLAMA
   if (peer) line->peer = times[peer_at];
   bench_peer_free(peer);

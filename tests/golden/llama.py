@@ -178,6 +178,8 @@ def main():
             status = answer.get("error", {}).get("status", "ok")
             if status != defect["ours"]:
                 failures.append(f'{name}: {status} instead of {defect["ours"]}')
+            elif status == "ok" and not str(mismatch).startswith("theirs"):
+                failures.append(f"{name}: on the list of defects, but ours is wrong: {mismatch}")
     failures += [f'defect {d["row"]} {d["cases"]}: no record' for d in defects if not used[id(d)]]
     print(f"{len(records)} records: " + ", ".join(f"{n} {what}" for what, n in counts.most_common()))
     for failure in failures[:40]:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: one table of options (options_table.c), one structure that they fill, and the list of commands.
- * The sampler's parameters are not repeated here: their options are made of the rows of tombola_param_at().
- * To add an option, add a member to struct options and a row to the table; help, --print-config, the check of the
- * value and the hints for typing errors come from the row. */
+/* The command line: one table of options (options_table.c), one structure that they fill, and the list of
+ * commands. The sampler's parameters are not repeated here: their options are made of the rows of
+ * tombola_param_at(). To add an option, add a member to struct options and a row to the table; help,
+ * --print-config, the check of the value and the hints for typing errors come from the row. */
 #ifndef TOMBOLA_PROGRAMS_OPTIONS_H
 #define TOMBOLA_PROGRAMS_OPTIONS_H
 
@@ -16,7 +16,8 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct options;
 
-/* ---- commands ---------------------------------------------------------------------------------------------------- */
+/* ---- commands
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* A set of commands, for the `commands` member of an option's row. */
 enum {
@@ -33,9 +34,10 @@ enum {
 struct command {
   const char *name;
   unsigned bit;
-  const char *task;     /* heading under which `tombola --help` lists it; rows of a task stand together */
-  const char *summary;  /* one line */
-  const char *operands; /* placeholder of what may follow without a flag ("[FILE]"), or NULL when nothing may */
+  const char *task;    /* heading under which `tombola --help` lists it; rows of a task stand together */
+  const char *summary; /* one line */
+  const char
+      *operands; /* placeholder of what may follow without a flag ("[FILE]"), or NULL when nothing may */
   int (*run)(struct options *options); /* returns the exit status */
 };
 
@@ -50,7 +52,8 @@ int command_models(struct options *options);
 int command_sample(struct options *options);
 int command_bench(struct options *options);
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+/* ---- values
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -60,7 +63,8 @@ struct text_bias {
   float bias;
 };
 
-/* Everything that the command line says, with defaults filled in. Texts belong to argv or to the structure. */
+/* Everything that the command line says, with defaults filled in. Texts belong to argv or to the structure.
+ */
 struct options {
   const struct command *command;
   const char *const *operands;
@@ -88,12 +92,15 @@ struct options {
 
   /* tombola sample */
   const char *history; /* token ids, separated by commas, or NULL */
+  const char *mask;    /* the allowed ids, or NULL */
+  int row_format;      /* enum row_format */
   int64_t draws;
   bool batch;
 
   /* tombola bench */
   const char *bench_case; /* one case, or NULL for all */
   int64_t bench_vocab;    /* one size, or 0 for the usual ones */
+  int64_t bench_runs;     /* 0: not given */
 
   /* Owned. */
   const char **samplers;
@@ -101,11 +108,10 @@ struct options {
   struct text_bias *text_bias; /* until options_resolve_bias() */
   size_t n_text_bias;
   unsigned char *origins; /* enum option_origin of each option */
-  char **storage;         /* texts that were made while parsing */
-  size_t n_storage;
 };
 
-/* ---- the table --------------------------------------------------------------------------------------------------- */
+/* ---- the table
+ * --------------------------------------------------------------------------------------------------- */
 
 /* What an option's value is, and with that the type of the member that `offset` names. */
 enum option_kind {
@@ -128,11 +134,14 @@ enum option_group {
   GROUP_COUNT
 };
 
-/* Where a value comes from, weakest first. Environment, presets and the model's recommendation take their place
- * between the dialect and the flag. */
+/* Where a value comes from, weakest first. Environment, presets and the model's recommendation take their
+ * place between the dialect and the flag. */
 enum option_origin { ORIGIN_DEFAULT, ORIGIN_DIALECT, ORIGIN_FLAG };
 
-typedef enum tombola_status (*option_set_fn)(struct options *options, const char *text, struct tombola_error *error);
+typedef enum tombola_status (*option_set_fn)(struct options *options, const char *text,
+                                             struct tombola_error *error);
+/* Writes the value as text for --print-config, NUL-terminated and cut to `size`. */
+typedef void (*option_show_fn)(const struct options *options, char *text, size_t size);
 
 struct option {
   const char *name;           /* canonical, without "--"; '_' and '-' are the same */
@@ -145,34 +154,56 @@ struct option {
   const char *unset; /* what --print-config shows while the value is not given, or NULL: the value itself */
   size_t offset;
   int64_t min, max;
-  const char *const *choices; /* NULL-terminated */
-  option_set_fn set;
+  const char *const *choices;             /* NULL-terminated */
+  option_set_fn set;                      /* OPTION_CUSTOM; `text` is NULL when `value` is */
+  option_show_fn show;                    /* OPTION_CUSTOM, or NULL: another option shows it */
   const struct tombola_param_info *param; /* OPTION_PARAM */
 };
 
 /* The option of an index; false past the end. Rows of the table first, then the sampler's parameters. */
 bool option_at(size_t index, struct option *option);
 
-/* The index of the option of that name or alias, SIZE_MAX when there is none. `name` without its dashes; `dashes` is
- * their number (a name of one letter takes one, the others two; llama.cpp's "-ngl" style takes one as well). */
+bool option_takes_value(const struct option *option);
+
+/* Whether `name`, without its dashes, is the option's name or an alias. */
+bool option_is_named(const struct option *option, const char *name, size_t length);
+
+/* The index of the option of that name or alias, SIZE_MAX when there is none. `dashes` is the number that
+ * stood before the name: one letter takes one, longer names take two. */
 size_t option_find(const char *name, size_t length, int dashes);
 
 /* Whether an option of that name is known from the plan but not made yet. */
 bool option_is_planned(const char *name, size_t length);
 
-/* ---- parsing ----------------------------------------------------------------------------------------------------- */
+/* The setters and showers of the custom rows (options_values.c). */
+enum tombola_status option_set_greedy(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_samplers(struct options *options, const char *text,
+                                        struct tombola_error *error);
+enum tombola_status option_set_letters(struct options *options, const char *text,
+                                       struct tombola_error *error);
+enum tombola_status option_set_bias(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_dialect(struct options *options, const char *text,
+                                       struct tombola_error *error);
+void option_show_samplers(const struct options *options, char *text, size_t size);
+void option_show_bias(const struct options *options, char *text, size_t size);
+void option_show_dialect(const struct options *options, char *text, size_t size);
 
-/* Fills `options` from the arguments that follow the command. Returns EXIT_OK, or says on standard error what is wrong
- * and returns EXIT_USAGE (EXIT_FAILED when there is no memory). The structure is to be freed either way. */
+/* ---- parsing
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* Fills `options` from the arguments that follow the command. Returns EXIT_OK, or says on standard error what
+ * is wrong and returns EXIT_USAGE (EXIT_FAILED when there is no memory). The structure is to be freed either
+ * way. */
 int options_parse(struct options *options, const struct command *command, int argc, char **argv);
 void options_free(struct options *options);
 
-/* Turns biases that are given as text into biases of tokens; `vocabulary` may be NULL, then there must be none.
- * INVALID_ARGUMENT when a text is not exactly one token. Call it before tombola_sampler_new. */
+/* Turns biases that are given as text into biases of tokens; `vocabulary` may be NULL, then there must be
+ * none. INVALID_ARGUMENT when a text is not exactly one token. Call it before tombola_sampler_new. */
 enum tombola_status options_resolve_bias(struct options *options, const tombola_vocabulary *vocabulary,
                                          struct tombola_error *error);
 
-/* Prints each option of the command with its value and its origin, as lines or as JSON. Returns the exit status. */
+/* Prints each option of the command with its value and its origin, as lines or as JSON. Returns the exit
+ * status. */
 int options_print(const struct options *options);
 
 /* `tombola --help`, `tombola COMMAND --help`, `tombola --version`, on standard output. */

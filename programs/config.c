@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --print-config: every option of a command with the value that holds and where it comes from. */
+#include "options.h"
+#include "terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+static const char *const origin_names[] = {
+    [ORIGIN_DEFAULT] = "default", [ORIGIN_DIALECT] = "dialect", [ORIGIN_FLAG] = "flag"};
+
+/* The value as text; false for an option that another one shows. */
+static bool show(const struct options *options, const struct option *option, bool given, char *text,
+                 size_t size) {
+  const char *member = (const char *)options + option->offset;
+  const char *string;
+  if (!given && option->unset) {
+    snprintf(text, size, "(%s)", option->unset);
+    return true;
+  }
+  switch (option->kind) {
+  case OPTION_SWITCH:
+    snprintf(text, size, "%s", *(const bool *)(const void *)member ? "yes" : "no");
+    return true;
+  case OPTION_TEXT:
+    string = *(const char *const *)(const void *)member;
+    snprintf(text, size, "%s", string ? string : "");
+    return true;
+  case OPTION_INTEGER:
+    snprintf(text, size, "%lld", (long long)*(const int64_t *)(const void *)member);
+    return true;
+  case OPTION_CHOICE:
+    snprintf(text, size, "%s", option->choices[*(const int *)(const void *)member]);
+    return true;
+  case OPTION_PARAM:
+    return tombola_sampler_params_get(&options->sampler, option->name, text, size) == TOMBOLA_OK;
+  case OPTION_CUSTOM:
+    if (option->show) option->show(options, text, size);
+    return option->show != NULL;
+  }
+  return false;
+}
+
+/* Options that say how to print, not what to do. */
+static bool is_shown(const struct options *options, const struct option *option) {
+  return (option->commands & options->command->bit) && strcmp(option->name, "help") != 0 &&
+         strcmp(option->name, "print-config") != 0;
+}
+
+static void print_line(const struct options *options, const char *name, const char *text,
+                       enum option_origin origin) {
+  char where[64];
+  snprintf(where, sizeof(where), "%s%s%s", origin_names[origin], origin == ORIGIN_DIALECT ? " " : "",
+           origin == ORIGIN_DIALECT ? options->sampler.dialect : "");
+  printf("%-20s %-20s %s\n", where, name, text);
+}
+
+static bool add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name, const char *text,
+                     enum option_origin origin) {
+  yyjson_mut_val *entry = yyjson_mut_obj(doc);
+  return yyjson_mut_obj_add_strcpy(doc, entry, "value", text) &&
+         yyjson_mut_obj_add_str(doc, entry, "origin", origin_names[origin]) &&
+         yyjson_mut_obj_add(root, yyjson_mut_strcpy(doc, name), entry);
+}
+
+int options_print(const struct options *options) {
+  struct option option;
+  char text[512];
+  bool good = true;
+  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
+  yyjson_mut_val *root = yyjson_mut_obj(doc);
+  if (!root) {
+    yyjson_mut_doc_free(doc);
+    return complain("out of memory");
+  }
+  yyjson_mut_doc_set_root(doc, root);
+  for (size_t i = 0; option_at(i, &option); i++) {
+    char name[64];
+    enum option_origin origin = (enum option_origin)options->origins[i];
+    if (!is_shown(options, &option)) continue;
+    if (!show(options, &option, origin == ORIGIN_FLAG, text, sizeof(text))) continue;
+    snprintf(name, sizeof(name), "%s", option.name);
+    for (char *c = name; *c; c++)
+      if (*c == '_') *c = '-';
+    if (options->json)
+      good = good && add_json(doc, root, name, text, origin);
+    else
+      print_line(options, name, text, origin);
+  }
+  if (options->json && good) {
+    char *json = yyjson_mut_write(doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE, NULL);
+    good = json && puts(json) >= 0;
+    free(json);
+  }
+  yyjson_mut_doc_free(doc);
+  return good ? output_finish() : complain("cannot write the configuration");
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "conversation.h"
+#include "terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- messages
+ * ---------------------------------------------------------------------------------------------------- */
+
+static bool add_message(struct conversation *conversation, const char *role, const char *content) {
+  size_t size = (conversation->count + 1) * sizeof(*conversation->messages);
+  struct tombola_chat_message *messages = realloc(conversation->messages, size);
+  char *copy = strdup(content);
+  if (messages) conversation->messages = messages;
+  if (!messages || !copy) {
+    free(copy);
+    return false;
+  }
+  messages[conversation->count++] = (struct tombola_chat_message){role, copy};
+  return true;
+}
+
+static void drop_messages(struct conversation *conversation, size_t count) {
+  while (conversation->count > count)
+    free((void *)(uintptr_t)conversation->messages[--conversation->count].content);
+}
+
+bool conversation_start(struct conversation *conversation, const struct engine *engine) {
+  const char *system = engine->options->system;
+  conversation_free(conversation);
+  return !system || add_message(conversation, "system", system);
+}
+
+void conversation_free(struct conversation *conversation) {
+  drop_messages(conversation, 0);
+  free(conversation->messages);
+  text_free(&conversation->text);
+  tokens_free(&conversation->tokens);
+  *conversation = (struct conversation){0};
+}
+
+/* ---- messages to tokens
+ * ------------------------------------------------------------------------------------------ */
+
+/* Without a chat format the texts stand one after the other, a line each. */
+static enum tombola_status render_plain(const struct conversation *conversation, struct text *out) {
+  for (size_t i = 0; i < conversation->count; i++) {
+    if (i && !text_add(out, "\n", 1)) return TOMBOLA_NO_MEMORY;
+    if (!text_add_string(out, conversation->messages[i].content)) return TOMBOLA_NO_MEMORY;
+  }
+  return TOMBOLA_OK;
+}
+
+static enum tombola_status render(const struct conversation *conversation, const struct engine *engine,
+                                  struct text *out, struct tombola_error *error) {
+  size_t length = 1024;
+  enum tombola_status status = TOMBOLA_OUT_OF_RANGE;
+  if (engine->plain) return render_plain(conversation, out);
+  for (int attempt = 0; attempt < 2 && status == TOMBOLA_OUT_OF_RANGE; attempt++) {
+    if (!text_reserve(out, length)) return TOMBOLA_NO_MEMORY;
+    status = tombola_model_apply_template(engine->model, engine->chat_template, conversation->messages,
+                                          conversation->count, 1, out->data, out->room - 1, &length, error);
+  }
+  if (status != TOMBOLA_OK) return status;
+  out->length = length;
+  out->data[length] = '\0';
+  return TOMBOLA_OK;
+}
+
+/* Adds the tokens of a text. */
+static enum tombola_status tokenize(const struct engine *engine, const char *text, size_t length,
+                                    unsigned flags, struct tokens *out, struct tombola_error *error) {
+  size_t count = length / 3 + 8;
+  enum tombola_status status = TOMBOLA_OUT_OF_RANGE;
+  for (int attempt = 0; attempt < 2 && status == TOMBOLA_OUT_OF_RANGE; attempt++) {
+    if (!tokens_reserve(out, count)) return TOMBOLA_NO_MEMORY;
+    status = tombola_model_tokenize(engine->model, text, length, flags, out->data + out->count,
+                                    out->room - out->count, &count, error);
+  }
+  if (status == TOMBOLA_OK) out->count += count;
+  return status;
+}
+
+/* Whether the tokens spell exactly this text. A tokeniser may add a space in front of what it takes for the
+ * beginning of a text, and the middle of a conversation is none. */
+static bool spells(const struct engine *engine, const tombola_token *tokens, size_t count, const char *text,
+                   size_t length) {
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
+  for (size_t i = 0; i < count; i++) {
+    size_t size;
+    const char *bytes = tombola_vocabulary_bytes(vocabulary, tokens[i], &size);
+    if (!bytes || size > length || memcmp(bytes, text, size) != 0) return false;
+    text += size;
+    length -= size;
+  }
+  return length == 0;
+}
+
+/* Continues the tokens of the conversation so far. *done stays false where that is not possible. */
+static enum tombola_status encode_rest(const struct conversation *conversation, const struct engine *engine,
+                                       const struct text *text, struct tokens *out, bool *done,
+                                       struct tombola_error *error) {
+  const struct tokens *known = &conversation->tokens;
+  size_t start = conversation->text.length;
+  enum tombola_status status;
+  *done = false;
+  if (!known->count || !text_starts_with(text, &conversation->text)) return TOMBOLA_OK;
+  if (!tokens_add(out, known->data, known->count)) return TOMBOLA_NO_MEMORY;
+  status =
+      tokenize(engine, text->data + start, text->length - start, TOMBOLA_TOKENIZE_PARSE_SPECIAL, out, error);
+  if (status != TOMBOLA_OK) return status;
+  *done = spells(engine, out->data + known->count, out->count - known->count, text->data + start,
+                 text->length - start);
+  if (!*done) out->count = 0;
+  return TOMBOLA_OK;
+}
+
+/* A format that spells the start token out, and a tokeniser that adds it, together give two. */
+static void drop_second_start(const struct engine *engine, struct tokens *tokens) {
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
+  tombola_token *ids = tokens->data;
+  if (tokens->count < 2 || ids[0] != ids[1]) return;
+  if (!(tombola_vocabulary_flags(vocabulary, ids[0]) & TOMBOLA_TOKEN_SPECIAL)) return;
+  tokens->count--;
+  memmove(ids, ids + 1, tokens->count * sizeof(*ids));
+}
+
+/* The prompt of the next answer: the text of all messages, and its tokens. */
+static enum tombola_status encode(const struct conversation *conversation, const struct engine *engine,
+                                  struct text *text, struct tokens *tokens, struct tombola_error *error) {
+  const unsigned whole = TOMBOLA_TOKENIZE_ADD_SPECIAL | TOMBOLA_TOKENIZE_PARSE_SPECIAL;
+  bool done;
+  enum tombola_status status = render(conversation, engine, text, error);
+  if (status == TOMBOLA_OK) status = encode_rest(conversation, engine, text, tokens, &done, error);
+  if (status != TOMBOLA_OK || done) return status;
+  status = tokenize(engine, text->data, text->length, whole, tokens, error);
+  if (status == TOMBOLA_OK) drop_second_start(engine, tokens);
+  return status;
+}
+
+/* ---- one answer
+ * -------------------------------------------------------------------------------------------------- */
+
+/* What the callbacks of a generation need. */
+struct stream {
+  const struct engine *engine;
+  struct turn *turn;
+  struct tombola_utf8 utf8;
+  bool failed; /* no memory, or standard output failed */
+};
+
+static bool write_since(const struct stream *stream, size_t start) {
+  const struct text *answer = &stream->turn->answer;
+  if (stream->engine->options->json || answer->length == start) return true;
+  return output_write(answer->data + start, answer->length - start) && output_flush();
+}
+
+static int on_token(void *context, const struct tombola_token_event *event) {
+  struct stream *stream = context;
+  struct text *answer = &stream->turn->answer;
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(stream->engine->model);
+  size_t start = answer->length;
+  bool silent = tombola_vocabulary_flags(vocabulary, event->token) & TOMBOLA_TOKEN_SPECIAL;
+  progress_clear();
+  if (!tokens_add(&stream->turn->tokens, &event->token, 1) ||
+      !text_reserve(answer, TOMBOLA_UTF8_ROOM(event->length))) {
+    complain("out of memory");
+    stream->failed = true;
+    return 0;
+  }
+  if (!silent)
+    answer->length +=
+        tombola_utf8_push(&stream->utf8, event->bytes, event->length, answer->data + answer->length);
+  answer->data[answer->length] = '\0';
+  if (!write_since(stream, start)) stream->failed = true;
+  return !stream->failed && !interrupted();
+}
+
+static int on_prefill(void *context, size_t done, size_t total) {
+  (void)context;
+  if (total - done > 256 || done > 0) progress_show("reading the prompt", (double)done / (double)total);
+  return !interrupted();
+}
+
+/* The end of the text: what was held back, and the end of the line. */
+static void finish_text(struct stream *stream) {
+  struct text *answer = &stream->turn->answer;
+  size_t start = answer->length;
+  if (stream->failed || !text_reserve(answer, 4)) return;
+  answer->length += tombola_utf8_finish(&stream->utf8, answer->data + answer->length);
+  answer->data[answer->length] = '\0';
+  write_since(stream, start);
+  if (stream->engine->options->json || (answer->length && answer->data[answer->length - 1] == '\n')) return;
+  if (answer->length || stream->turn->end == TURN_ANSWERED) output_write("\n", 1);
+  output_flush();
+}
+
+static void end_turn(struct turn *turn, enum turn_end end, int exit_status) {
+  turn->end = end;
+  turn->exit_status = exit_status;
+}
+
+static void generate(const struct engine *engine, const struct tokens *prompt, struct turn *turn) {
+  const struct options *options = engine->options;
+  struct stream stream = {.engine = engine, .turn = turn};
+  struct tombola_generate_params params = {
+      .struct_size = sizeof(params), .on_token = on_token, .on_prefill = on_prefill, .context = &stream};
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  params.max_tokens = options->max_tokens;
+  params.ignore_end = options->ignore_eos;
+  interrupt_set(INTERRUPT_STOPS);
+  status = tombola_session_generate(engine->session, engine->sampler, prompt->data, prompt->count, &params,
+                                    &turn->stats, &error);
+  progress_clear();
+  end_turn(turn, TURN_ANSWERED, EXIT_OK);
+  if (stream.failed)
+    end_turn(turn, TURN_FAILED, EXIT_FAILED);
+  else if (interrupted() && turn->tokens.count)
+    end_turn(turn, TURN_STOPPED, EXIT_INTERRUPTED);
+  else if (interrupted())
+    end_turn(turn, TURN_INTERRUPTED, EXIT_INTERRUPTED);
+  else if (status != TOMBOLA_OK)
+    end_turn(turn, TURN_FAILED, EXIT_FAILED);
+  finish_text(&stream);
+  if (status != TOMBOLA_OK && status != TOMBOLA_CANCELLED && !stream.failed)
+    complain("%s", error.message[0] ? error.message : tombola_status_text(status));
+}
+
+/* The answer becomes part of the conversation. A message is a C string, so a NUL in an answer is left out of
+ * it. */
+static bool keep(struct conversation *conversation, struct text *text, struct tokens *prompt,
+                 struct turn *turn) {
+  struct text content = {NULL, 0, 0};
+  bool good = text_reserve(&content, turn->answer.length);
+  for (size_t i = 0; good && i < turn->answer.length; i++)
+    if (turn->answer.data[i]) good = text_add(&content, turn->answer.data + i, 1);
+  good = good && add_message(conversation, "assistant", content.data) &&
+         text_add(text, content.data, content.length) &&
+         tokens_add(prompt, turn->tokens.data, turn->tokens.count);
+  text_free(&content);
+  if (!good) return false;
+  text_free(&conversation->text);
+  tokens_free(&conversation->tokens);
+  conversation->text = *text;
+  conversation->tokens = *prompt;
+  *text = (struct text){NULL, 0, 0};
+  *prompt = (struct tokens){NULL, 0, 0};
+  return true;
+}
+
+static void too_long(const struct engine *engine, size_t count, struct turn *turn) {
+  end_turn(turn, TURN_TOO_LONG, EXIT_FAILED);
+  if (engine->options->command->bit == COMMAND_CHAT && !engine->options->prompt && !engine->options->file)
+    complain("this was not asked: the conversation would be %zu tokens long and the context holds %zu. "
+             "/reset starts again, a larger --ctx holds more",
+             count, engine->info.context);
+  else
+    complain("the prompt is %zu tokens long and the context holds %zu; a larger --ctx holds more", count,
+             engine->info.context);
+}
+
+void conversation_ask(struct conversation *conversation, struct engine *engine, const char *question,
+                      struct turn *turn) {
+  size_t before = conversation->count;
+  struct text text = {NULL, 0, 0};
+  struct tokens prompt = {NULL, 0, 0};
+  struct tombola_error error = {0};
+  enum tombola_status status = TOMBOLA_NO_MEMORY;
+  *turn = (struct turn){.end = TURN_FAILED, .exit_status = EXIT_FAILED};
+  if (add_message(conversation, "user", question))
+    status = encode(conversation, engine, &text, &prompt, &error);
+  if (status != TOMBOLA_OK)
+    complain("%s", error.message[0] ? error.message : tombola_status_text(status));
+  else if (prompt.count > engine->info.context)
+    too_long(engine, prompt.count, turn);
+  else
+    generate(engine, &prompt, turn);
+  if (turn->end > TURN_STOPPED) {
+    drop_messages(conversation, before);
+  } else if (!keep(conversation, &text, &prompt, turn)) {
+    drop_messages(conversation, before);
+    end_turn(turn, TURN_FAILED, complain("out of memory"));
+  }
+  text_free(&text);
+  tokens_free(&prompt);
+}
+
+void turn_free(struct turn *turn) {
+  text_free(&turn->answer);
+  tokens_free(&turn->tokens);
+  *turn = (struct turn){0};
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A conversation: its messages, and the exact tokens that stand for them.
+ *
+ * The whole conversation is the prompt of every turn, and the session runs only what its cache doesn't hold.
+ * For that the tokens of an answer must come back as they were generated: text that is tokenised again need
+ * not give the tokens that it was made of. So the tokens are kept, and only what the chat format adds after
+ * them is tokenised, as long as the format leaves the earlier text as it was. Where it doesn't, everything is
+ * tokenised anew. */
+#ifndef TOMBOLA_PROGRAMS_CONVERSATION_H
+#define TOMBOLA_PROGRAMS_CONVERSATION_H
+
+#include "engine.h"
+#include "text.h"
+
+struct conversation {
+  struct tombola_chat_message *messages; /* contents are owned */
+  size_t count;
+  struct text text;     /* what the tokens spell, up to the end of the last answer */
+  struct tokens tokens; /* empty: nothing was said yet */
+};
+
+/* How a turn ended. Only with the first two it is part of the conversation. */
+enum turn_end {
+  TURN_ANSWERED,
+  TURN_STOPPED,     /* by Ctrl-C; the answer so far counts */
+  TURN_INTERRUPTED, /* by Ctrl-C, before there was an answer */
+  TURN_TOO_LONG,    /* the conversation doesn't fit the context */
+  TURN_FAILED       /* a complaint was made, or standard output is closed */
+};
+
+struct turn {
+  enum turn_end end;
+  int exit_status; /* what `run` ends with */
+  struct text answer;
+  struct tokens tokens; /* of the answer */
+  struct tombola_generation_stats stats;
+};
+
+/* Puts the conversation back to its beginning: the system message, if there is one. False: no memory. */
+bool conversation_start(struct conversation *conversation, const struct engine *engine);
+void conversation_free(struct conversation *conversation);
+
+/* Asks: streams the answer to standard output (not under --json) and says on standard error what went wrong.
+ * Free the turn in any case. */
+void conversation_ask(struct conversation *conversation, struct engine *engine, const char *question,
+                      struct turn *turn);
+void turn_free(struct turn *turn);
+
+/* The line of statistics on standard error. */
+void turn_report(const struct turn *turn, const struct engine *engine);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine.h"
+#include "paths.h"
+#include "terminal.h"
+
+#include <string.h>
+#include <unistd.h>
+#ifdef TOMBOLA_WITH_LLAMA
+#include <tombola/llama.h>
+#endif
+
+static int show_loading(void *context, float done) {
+  (void)context;
+  progress_show("loading the model", (double)done);
+  return 1; /* Ctrl-C leaves the process meanwhile, see INTERRUPT_LEAVES */
+}
+
+/* The model's path; the default one when no other was given. NULL after a complaint. */
+static const char *find_model(const struct options *options, char *path) {
+  if (options->model) return options->model;
+  if (!path_default_model(path)) {
+    complain("no model: HOME is not set, so there is no cache; give one with --model PATH");
+    return NULL;
+  }
+  if (access(path, F_OK) != 0) {
+    complain(
+        "the default model is not here: %s. `make run` fetches it, or give another one with --model PATH",
+        path);
+    return NULL;
+  }
+  return path;
+}
+
+static int load(struct engine *engine, const char *path) {
+  const struct options *options = engine->options;
+  const struct tombola_backend *backends[] = {
+      tombola_backend_scripted(),
+#ifdef TOMBOLA_WITH_LLAMA
+      tombola_backend_llama(),
+#endif
+  };
+  struct tombola_model_params params = {.struct_size = sizeof(params), .progress = show_loading};
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  params.context = (size_t)options->context;
+  params.threads = (unsigned)options->threads;
+  params.kv_type = (enum tombola_kv_type)options->kv;
+  status = tombola_model_load(backends, sizeof(backends) / sizeof(backends[0]), path, &params, &engine->model,
+                              &error);
+  progress_clear();
+  if (status == TOMBOLA_OK) return EXIT_OK;
+  if (status == TOMBOLA_CANCELLED) return EXIT_INTERRUPTED;
+  return complain("%s", error.message[0] ? error.message : tombola_status_text(status));
+}
+
+/* Tries the chat format on one message, so that a bad one is known before the first question. */
+static int choose_template(struct engine *engine) {
+  const char *wanted = engine->options->chat_template;
+  const struct tombola_chat_message probe = {"user", "?"};
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  size_t length;
+  if (wanted && strcmp(wanted, "none") == 0) {
+    engine->plain = true;
+    return EXIT_OK;
+  }
+  status = tombola_model_apply_template(engine->model, wanted, &probe, 1, 1, NULL, 0, &length, &error);
+  if (status == TOMBOLA_OK || status == TOMBOLA_OUT_OF_RANGE) {
+    engine->chat_template = wanted;
+    return EXIT_OK;
+  }
+  if (status == TOMBOLA_NO_MEMORY) return complain_error(status, &error);
+  if (wanted) return complain_usage("--chat-template: %s", error.message);
+  engine->plain = true;
+  if (engine->info.chat_template) note("the model's chat template can't be used: %s", error.message);
+  note("%s: plain completion; --chat-template NAME sets one",
+       engine->info.chat_template ? "no chat format" : "the model has no chat template");
+  return EXIT_OK;
+}
+
+static int make_sampler(struct engine *engine, struct options *options) {
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
+  struct tombola_error error = {0};
+  enum tombola_status status = options_resolve_bias(options, vocabulary, &error);
+  if (status == TOMBOLA_OK)
+    status = tombola_sampler_new(&options->sampler, vocabulary, tombola_vocabulary_count(vocabulary), NULL,
+                                 &engine->sampler, &error);
+  return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
+}
+
+static void introduce(const struct engine *engine) {
+  const struct tombola_model_info *info = &engine->info;
+  char chain[512];
+  if (engine->options->quiet) return;
+  terminal_dim("%s on %s, context %zu", info->name, info->device, info->context);
+  if (info->trained_context && info->context > info->trained_context)
+    note("the model was trained for %zu positions; beyond them its answers get worse", info->trained_context);
+  if (!engine->options->verbose) return;
+  tombola_sampler_describe(engine->sampler, chain, sizeof(chain));
+  terminal_dim("dialect %s: %s", engine->options->sampler.dialect, chain);
+  terminal_dim("chat format: %.60s", engine->plain           ? "none, plain completion"
+                                     : engine->chat_template ? engine->chat_template
+                                                             : info->chat_template);
+}
+
+int engine_start(struct engine *engine, struct options *options) {
+  char path[PATH_SIZE];
+  const char *model = find_model(options, path);
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  int exit_status;
+  *engine = (struct engine){.options = options};
+  if (!model) return EXIT_FAILED;
+  exit_status = load(engine, model);
+  if (exit_status != EXIT_OK) return exit_status;
+  engine->info.struct_size = sizeof(engine->info);
+  tombola_model_info(engine->model, &engine->info);
+  exit_status = make_sampler(engine, options);
+  if (exit_status == EXIT_OK) exit_status = choose_template(engine);
+  if (exit_status != EXIT_OK) return exit_status;
+  status = tombola_session_new(engine->model, 0, NULL, &engine->session, &error);
+  if (status != TOMBOLA_OK) return complain_error(status, &error);
+  introduce(engine);
+  return EXIT_OK;
+}
+
+void engine_free(struct engine *engine) {
+  tombola_session_free(engine->session);
+  tombola_sampler_free(engine->sampler);
+  tombola_model_free(engine->model);
+  *engine = (struct engine){0};
+}

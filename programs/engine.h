@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `run` and `chat` share: a loaded model with its session and sampler, made as the options say. */
+#ifndef TOMBOLA_PROGRAMS_ENGINE_H
+#define TOMBOLA_PROGRAMS_ENGINE_H
+
+#include "options.h"
+
+#include <tombola/session.h>
+
+struct engine {
+  const struct options *options;
+  tombola_model *model;
+  tombola_session *session;
+  tombola_sampler *sampler;
+  struct tombola_model_info info;
+  const char *chat_template; /* what tombola_model_apply_template gets */
+  bool plain;                /* no chat format: the texts are completed as they are */
+};
+
+/* Loads the model (with a progress bar), decides on the chat format and says what computes. Returns the exit
+ * status after a complaint. Free the engine either way. */
+int engine_start(struct engine *engine, struct options *options);
+void engine_free(struct engine *engine);
+
+#endif

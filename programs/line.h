@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads lines: from a terminal with a prompt, editing and history (where libedit was there when this was
+ * built), else as they come. One reader at a time. */
+#ifndef TOMBOLA_PROGRAMS_LINE_H
+#define TOMBOLA_PROGRAMS_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum line_result {
+  LINE_READ,
+  LINE_END,         /* end of input, Ctrl-D */
+  LINE_INTERRUPTED, /* Ctrl-C */
+  LINE_FAILED       /* errno says why */
+};
+
+/* Whether a person sits there: standard input is a terminal, and so is where the prompt is shown. */
+bool line_is_interactive(void);
+
+/* Prepares reading; `prompt` is shown to a person and must stay valid. False: no memory. */
+bool line_start(const char *prompt);
+void line_stop(void);
+
+/* The next line without its end, NUL-terminated, valid until the next call. *length counts a NUL in it as
+ * well. */
+enum line_result line_read(const char **line, size_t *length);
+
+#endif

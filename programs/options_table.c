@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of options. Rows of a group stand in the order of the help. The sampler's parameters follow the table,
+ * from the library's own rows; a row here of a parameter's name (seed) replaces the generated one, to add an alias. */
+#include "options.h"
+
+#include <string.h>
+#include <tombola/model.h>
+
+#define ALIASES(...)                                                                                         \
+  (const char *const[]) { __VA_ARGS__, NULL }
+#define AT(member) offsetof(struct options, member)
+
+static const struct option table[] = {
+    {.name = "model", .aliases = ALIASES("m"), .kind = OPTION_TEXT, .group = GROUP_MODEL,
+     .commands = COMMAND_ANSWERS, .value = "PATH", .offset = AT(model), .unset = "the default model",
+     .help = "GGUF file, or script:FILE for a model that plays back"},
+    {.name = "ctx", .aliases = ALIASES("c", "ctx-size", "n-ctx"), .kind = OPTION_INTEGER, .group = GROUP_MODEL,
+     .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(context), .min = 1, .max = 1 << 24,
+     .unset = "4096, or what the model was trained for", .help = "positions of the context"},
+    {.name = "threads", .aliases = ALIASES("t"), .kind = OPTION_INTEGER, .group = GROUP_MODEL,
+     .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(threads), .min = 1, .max = 1024,
+     .unset = "as the machine has cores", .help = "threads that compute"},
+    {.name = "kv", .kind = OPTION_CHOICE, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "TYPE",
+     .offset = AT(kv), .choices = ALIASES("f16", "f32", "i8"), .help = "number type of the cache"},
+
+    {.name = "prompt", .aliases = ALIASES("p"), .kind = OPTION_TEXT, .group = GROUP_PROMPT,
+     .commands = COMMAND_ANSWERS, .value = "TEXT", .offset = AT(prompt), .unset = "standard input",
+     .help = "the question; answered once, standard input is not read"},
+    {.name = "file", .aliases = ALIASES("f"), .kind = OPTION_TEXT, .group = GROUP_PROMPT,
+     .commands = COMMAND_ANSWERS, .value = "FILE", .offset = AT(file), .unset = "none",
+     .help = "read the question from a file (one line end at its end is dropped)"},
+    {.name = "system", .aliases = ALIASES("system-prompt"), .kind = OPTION_TEXT, .group = GROUP_PROMPT,
+     .commands = COMMAND_ANSWERS, .value = "TEXT", .offset = AT(system), .unset = "none",
+     .help = "system message that precedes the conversation"},
+    {.name = "chat-template", .aliases = ALIASES("format"), .kind = OPTION_TEXT, .group = GROUP_PROMPT,
+     .commands = COMMAND_ANSWERS, .value = "NAME", .offset = AT(chat_template), .unset = "the model's own",
+     .help = "chat format by name, or a template's source, or none for plain completion"},
+
+    {.name = "max-tokens", .aliases = ALIASES("n", "n-predict", "predict"), .kind = OPTION_INTEGER,
+     .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(max_tokens), .min = 1,
+     .max = INT32_MAX, .help = "longest answer"},
+    {.name = "ignore-eos", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
+     .offset = AT(ignore_eos), .help = "ban the tokens that end an answer"},
+
+    {.name = "dialect", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
+     .value = "NAME", .set = option_set_dialect, .show = option_show_dialect,
+     .help = "the engine whose rules and defaults hold"},
+    {.name = "seed", .aliases = ALIASES("s"), .kind = OPTION_PARAM, .group = GROUP_SAMPLING,
+     .commands = COMMAND_SAMPLES, .value = "N"},
+    {.name = "greedy", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
+     .set = option_set_greedy, .help = "always the likeliest token (temperature 0)"},
+    {.name = "samplers", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
+     .value = "LIST", .set = option_set_samplers, .show = option_show_samplers,
+     .help = "the stages in order, separated by ; or ,"},
+    {.name = "sampling-seq", .aliases = ALIASES("sampler-seq"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
+     .commands = COMMAND_SAMPLES, .value = "LETTERS", .set = option_set_letters,
+     .help = "the same by llama.cpp's letters, as in kpmt"},
+    {.name = "logit-bias", .aliases = ALIASES("l"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
+     .commands = COMMAND_SAMPLES, .value = "ID+B", .set = option_set_bias, .show = option_show_bias,
+     .help = "add B to a token's logit (ID-B, ID-inf; \"text\"+B); repeatable"},
+
+    {.name = "batch", .kind = OPTION_SWITCH, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE,
+     .offset = AT(batch), .help = "read one JSON object a line, write one a line"},
+    {.name = "history", .kind = OPTION_TEXT, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "IDS",
+     .offset = AT(history), .unset = "empty", .help = "token ids that came before, separated by commas"},
+    {.name = "mask", .kind = OPTION_TEXT, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "IDS",
+     .offset = AT(mask), .unset = "all", .help = "the only token ids that are allowed, separated by commas"},
+    {.name = "row-format", .kind = OPTION_CHOICE, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE,
+     .value = "TYPE", .offset = AT(row_format), .choices = ALIASES("auto", "json", "npy", "f32", "f16", "bf16"),
+     .help = "what the file is: a JSON array, a .npy array, or bare numbers"},
+    {.name = "draws", .kind = OPTION_INTEGER, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "N",
+     .offset = AT(draws), .min = 0, .max = 100000000, .help = "number of tokens to draw"},
+
+    {.name = "case", .kind = OPTION_TEXT, .group = GROUP_BENCH, .commands = COMMAND_BENCH, .value = "NAME",
+     .offset = AT(bench_case), .unset = "all", .help = "only this case"},
+    {.name = "vocab", .kind = OPTION_INTEGER, .group = GROUP_BENCH, .commands = COMMAND_BENCH, .value = "N",
+     .offset = AT(bench_vocab), .min = 1, .max = 1 << 24, .unset = "32000, 151936, 262144",
+     .help = "only rows of this many tokens"},
+    {.name = "runs", .kind = OPTION_INTEGER, .group = GROUP_BENCH, .commands = COMMAND_BENCH, .value = "N",
+     .offset = AT(bench_runs), .min = 30, .max = 100000, .unset = "200 at most, by time",
+     .help = "how often each case is measured"},
+
+    {.name = "json", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL & ~COMMAND_CHAT,
+     .offset = AT(json), .help = "machine-readable output"},
+    {.name = "print-config", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_SAMPLES,
+     .offset = AT(print_config), .help = "show every value with its origin, and do nothing else"},
+    {.name = "color", .kind = OPTION_CHOICE, .group = GROUP_OUTPUT, .commands = COMMAND_ALL, .value = "WHEN",
+     .offset = AT(color), .choices = ALIASES("auto", "always", "never"), .help = "colour on standard error"},
+    {.name = "quiet", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL, .offset = AT(quiet),
+     .help = "nothing on standard error but errors"},
+    {.name = "verbose", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL,
+     .offset = AT(verbose), .help = "say more: the chain, the model, libllama's own messages"},
+    {.name = "help", .aliases = ALIASES("h"), .kind = OPTION_SWITCH, .group = GROUP_OUTPUT,
+     .commands = COMMAND_ALL, .offset = AT(help), .help = "this text"},
+};
+
+enum { TABLE_COUNT = sizeof(table) / sizeof(table[0]) };
+
+/* Options of the plan, so that asking for one gets a better answer than "unknown". An option that is made leaves this
+ * list; a name that ends in '*' stands for all that begin so. */
+static const char *const planned[] = {
+    "draw", "typical-p", "typical", "top-n-sigma", "top-nsigma", "p-less", "xtc-*", "epsilon-cutoff", "eta-cutoff",
+    "top-h", "top-a", "tfs", "smoothing-factor", "dynatemp-*", "no-repeat-ngram", "dry-*", "mirostat", "mirostat-*",
+    "adaptive-*", "bias-file", "suppress", "min-tokens", "time-limit", "stop", "reverse-prompt", "r", "ban",
+    "ban-ignore-case", "loop-guard", "context-shift", "logprobs", "logprobs-stage", "think-*", "hide-thinking",
+    "answer-*", "draft-*", "draft", "model-draft", "md", "prompt-lookup", "prompt-cache", "json-object", "json-schema",
+    "j", "regex", "grammar", "grammar-file", "choice", "trace", "timings", "stats", "host", "port", "parallel", "np",
+    "alias", "api-key"};
+
+/* Equal, where '_' and '-' are the same. */
+static bool same_name(const char *known, const char *name, size_t length) {
+  if (strlen(known) != length) return false;
+  for (size_t i = 0; i < length; i++) {
+    char a = known[i] == '_' ? '-' : known[i];
+    char b = name[i] == '_' ? '-' : name[i];
+    if (a != b) return false;
+  }
+  return true;
+}
+
+static bool in_table(const char *name) {
+  for (size_t i = 0; i < TABLE_COUNT; i++)
+    if (same_name(table[i].name, name, strlen(name))) return true;
+  return false;
+}
+
+/* The option of a parameter of the sampler; false for one that has a row in the table or is a list. */
+static bool from_param(const struct tombola_param_info *param, struct option *option) {
+  static const char *const placeholders[] = {
+      [TOMBOLA_PARAM_FLOAT] = "X", [TOMBOLA_PARAM_INT] = "N", [TOMBOLA_PARAM_SEED] = "N",
+      [TOMBOLA_PARAM_CHOICE] = "NAME", [TOMBOLA_PARAM_LOGIT_BIAS] = NULL, [TOMBOLA_PARAM_STAGES] = NULL};
+  if (!placeholders[param->type] || in_table(param->name)) return false;
+  *option = (struct option){.name = param->name, .aliases = param->aliases, .kind = OPTION_PARAM,
+                            .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
+                            .value = placeholders[param->type], .help = param->help, .param = param};
+  return true;
+}
+
+bool option_at(size_t index, struct option *option) {
+  if (index < TABLE_COUNT) {
+    *option = table[index];
+    if (option->kind != OPTION_PARAM) return true;
+    option->param = tombola_param_find(option->name);
+    if (!option->help && option->param) option->help = option->param->help;
+    return true;
+  }
+  index -= TABLE_COUNT;
+  for (size_t i = 0; i < tombola_param_count(); i++)
+    if (from_param(tombola_param_at(i), option) && index-- == 0) return true;
+  return false;
+}
+
+bool option_takes_value(const struct option *option) { return option->value != NULL; }
+
+bool option_is_named(const struct option *option, const char *name, size_t length) {
+  if (same_name(option->name, name, length)) return true;
+  for (const char *const *alias = option->aliases; alias && *alias; alias++)
+    if (same_name(*alias, name, length)) return true;
+  return false;
+}
+
+size_t option_find(const char *name, size_t length, int dashes) {
+  struct option option;
+  if ((length == 1) != (dashes == 1)) return SIZE_MAX;
+  for (size_t i = 0; option_at(i, &option); i++)
+    if (option_is_named(&option, name, length)) return i;
+  return SIZE_MAX;
+}
+
+bool option_is_planned(const char *name, size_t length) {
+  for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++) {
+    size_t known = strlen(planned[i]);
+    if (planned[i][known - 1] == '*' && length >= known) {
+      if (strncmp(planned[i], name, known - 1) == 0) return true;
+    } else if (same_name(planned[i], name, length)) {
+      return true;
+    }
+  }
+  return false;
+}

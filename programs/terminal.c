@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "terminal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+static struct {
+  bool terminal; /* standard error */
+  bool color;
+  bool quiet;
+  bool bar;         /* a progress bar stands on the current line */
+  int bar_percent;  /* what it shows */
+  int output_error; /* errno of the first failed write, or 0 */
+} state;
+
+/* ---- messages
+ * ---------------------------------------------------------------------------------------------------- */
+
+TERMINAL_PRINTF(2, 0)
+static void message(const char *lead, const char *format, va_list arguments) {
+  progress_clear();
+  fflush(stdout);
+  fputs(lead, stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+}
+
+int complain(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  message("tombola: ", format, arguments);
+  va_end(arguments);
+  return EXIT_FAILED;
+}
+
+int complain_usage(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  message("tombola: ", format, arguments);
+  va_end(arguments);
+  return EXIT_USAGE;
+}
+
+void note(const char *format, ...) {
+  va_list arguments;
+  if (state.quiet) return;
+  va_start(arguments, format);
+  message("tombola: ", format, arguments);
+  va_end(arguments);
+}
+
+int complain_error(enum tombola_status status, const struct tombola_error *error) {
+  const char *text = error->message[0] ? error->message : tombola_status_text(status);
+  return status == TOMBOLA_INVALID_ARGUMENT ? complain_usage("%s", text) : complain("%s", text);
+}
+
+void terminal_dim(const char *format, ...) {
+  va_list arguments;
+  if (state.quiet) return;
+  progress_clear();
+  fflush(stdout);
+  if (state.color) fputs("\033[2m", stderr);
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputs(state.color ? "\033[0m\n" : "\n", stderr);
+}
+
+/* ---- the terminal
+ * ------------------------------------------------------------------------------------------------ */
+
+static bool is_set(const char *name) {
+  const char *value = getenv(name);
+  return value && *value;
+}
+
+/* A flag decides; then NO_COLOR (no-color.org), CLICOLOR_FORCE (bixense.com/clicolors), and what standard
+ * error is. */
+static bool wants_color(enum color_mode mode) {
+  const char *term = getenv("TERM");
+  if (mode != COLOR_AUTO) return mode == COLOR_ALWAYS;
+  if (is_set("NO_COLOR")) return false;
+  if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0) return true;
+  return state.terminal && term && strcmp(term, "dumb") != 0;
+}
+
+void terminal_start(const struct options *options) {
+  signal(SIGPIPE, SIG_IGN);
+  state.terminal = isatty(STDERR_FILENO);
+  state.color = wants_color((enum color_mode)options->color);
+  state.quiet = options->quiet;
+}
+
+bool terminal_is(void) {
+  return state.terminal;
+}
+bool terminal_color(void) {
+  return state.color;
+}
+
+/* ---- progress
+ * ---------------------------------------------------------------------------------------------------- */
+
+enum { BAR_WIDTH = 30 };
+
+void progress_show(const char *label, double done) {
+  char bar[BAR_WIDTH + 1];
+  int percent = (int)(done * 100);
+  int filled;
+  if (!state.terminal || state.quiet) return;
+  if (percent < 0) percent = 0;
+  if (percent > 100) percent = 100;
+  if (state.bar && percent == state.bar_percent) return;
+  filled = percent * BAR_WIDTH / 100;
+  memset(bar, '#', (size_t)filled);
+  memset(bar + filled, ' ', (size_t)(BAR_WIDTH - filled));
+  bar[BAR_WIDTH] = '\0';
+  fprintf(stderr, "\r\033[K%s [%s] %d %%", label, bar, percent);
+  fflush(stderr);
+  state.bar = true;
+  state.bar_percent = percent;
+}
+
+void progress_clear(void) {
+  if (!state.bar) return;
+  fputs("\r\033[K", stderr);
+  fflush(stderr);
+  state.bar = false;
+}
+
+/* ---- standard output
+ * --------------------------------------------------------------------------------------------- */
+
+static bool output_result(bool good) {
+  if (!good && !state.output_error) state.output_error = errno ? errno : EIO;
+  return state.output_error == 0;
+}
+
+bool output_write(const char *text, size_t length) {
+  errno = 0;
+  return output_result(fwrite(text, 1, length, stdout) == length);
+}
+
+bool output_flush(void) {
+  errno = 0;
+  return output_result(fflush(stdout) == 0);
+}
+
+int output_finish(void) {
+  output_flush();
+  if (!state.output_error && ferror(stdout)) state.output_error = EIO;
+  if (!state.output_error) return EXIT_OK;
+  if (state.output_error == EPIPE) return EXIT_FAILED;
+  return complain("cannot write to standard output: %s", strerror(state.output_error));
+}
+
+/* ---- signals
+ * ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t mode = INTERRUPT_LEAVES;
+static volatile sig_atomic_t count;
+static struct termios saved;
+static volatile sig_atomic_t is_saved;
+
+/* What the handlers leave behind; only calls that are allowed in one. */
+static void restore_terminal(void) {
+  static const char clear_line[] = "\r\033[K";
+  ssize_t ignored = 0;
+  if (state.bar) ignored = write(STDERR_FILENO, clear_line, sizeof(clear_line) - 1);
+  (void)ignored;
+  if (is_saved) tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+}
+
+/* The first Ctrl-C of a mode may be waited for; a second one always ends the process. */
+static void on_interrupt(int number) {
+  (void)number;
+  if (++count < 2 && mode != INTERRUPT_LEAVES) return;
+  restore_terminal();
+  _exit(EXIT_INTERRUPTED);
+}
+
+static void on_end(int number) {
+  restore_terminal();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+static void catch_signal(int number, void (*handler)(int)) {
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = handler; /* without SA_RESTART: a read that waits returns */
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, NULL);
+}
+
+void interrupt_set(enum interrupt_mode new_mode) {
+  mode = (sig_atomic_t)new_mode;
+  count = 0;
+  catch_signal(SIGINT, on_interrupt);
+}
+
+bool interrupted(void) {
+  return count > 0;
+}
+
+void terminal_save(void) {
+  if (is_saved || tcgetattr(STDIN_FILENO, &saved) != 0) return;
+  is_saved = 1;
+  catch_signal(SIGTERM, on_end);
+  catch_signal(SIGHUP, on_end);
+}

@@ -224,8 +224,12 @@ static inline AVX2_INLINE __m256 load8_f32(const void *data, size_t i) {
   return _mm256_loadu_ps((const float *)data + i);
 }
 
+/* The empty assembly hides from the compiler that the floats were halves: Clang 14 would compare the halves for NaN one
+ * by one, with which block_max took fifteen times as long. */
 static inline AVX2_INLINE __m256 load8_f16(const void *data, size_t i) {
-  return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)data + i)));
+  __m256 x = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)data + i)));
+  __asm__("" : "+x"(x));
+  return x;
 }
 
 static inline AVX2_INLINE __m256 load8_bf16(const void *data, size_t i) {

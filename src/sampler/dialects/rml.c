@@ -18,11 +18,11 @@ static const struct tombola__default defaults[] = {
 
 /* What its Create refuses. */
 static const struct tombola__range ranges[] = {
-    {"temperature", 0, INFINITY, false, false},
+    {"temperature", 0, HUGE_VAL, false, false},
     {"top_k", 0, INT32_MAX, false, false},
     {"top_p", 0, 1, true, false},
     {"min_p", 0, 1, false, true},
-    {"repeat_penalty", 0, INFINITY, true, false},
+    {"repeat_penalty", 0, HUGE_VAL, true, false},
     {"repeat_last_n", 0, INT32_MAX, false, false},
 };
 

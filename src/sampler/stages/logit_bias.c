@@ -11,9 +11,9 @@ static const struct tombola_param_info rows[] = {
      .stage = "logit_bias",
      .type = TOMBOLA_PARAM_LOGIT_BIAS,
      .offset = offsetof(struct tombola_sampler_params, logit_bias),
-     .min = -INFINITY,
-     .max = INFINITY,
-     .off = NAN},
+     .min = -HUGE_VAL,
+     .max = HUGE_VAL,
+     .off = (double)NAN},
 };
 
 static bool active(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect) {

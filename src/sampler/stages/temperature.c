@@ -17,8 +17,8 @@ static const struct tombola_param_info rows[] = {
      .stage = "temperature",
      .type = TOMBOLA_PARAM_FLOAT,
      .offset = offsetof(struct tombola_sampler_params, temperature),
-     .min = -INFINITY,
-     .max = INFINITY,
+     .min = -HUGE_VAL,
+     .max = HUGE_VAL,
      .off = 1},
 };
 

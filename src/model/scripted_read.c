@@ -59,7 +59,7 @@ static enum tombola_status read_integer(const struct reader *r, yyjson_val *valu
 
 static enum tombola_status read_token(const struct reader *r, yyjson_val *value, const char *pointer,
                                       tombola_token *out) {
-  int64_t number;
+  int64_t number = 0;
   enum tombola_status status =
       read_integer(r, value, pointer, 0, (int64_t)r->script->vocab_size - 1, &number);
   if (status == TOMBOLA_OK) *out = (tombola_token)number;
@@ -304,7 +304,7 @@ static enum tombola_status read_template(struct reader *r, yyjson_val *value) {
 }
 
 static enum tombola_status read_context(struct reader *r, yyjson_val *value) {
-  int64_t number;
+  int64_t number = 0;
   enum tombola_status status = read_integer(r, value, "/context", 1, MAX_CONTEXT, &number);
   if (status == TOMBOLA_OK) r->script->context = (size_t)number;
   return status;
@@ -325,7 +325,7 @@ static enum tombola_status read_after(struct reader *r, yyjson_val *value) {
 }
 
 static enum tombola_status read_delay(struct reader *r, yyjson_val *value) {
-  int64_t number;
+  int64_t number = 0;
   enum tombola_status status = read_integer(r, value, "/delay_ms", 0, MAX_DELAY_MS, &number);
   if (status == TOMBOLA_OK) r->script->delay_ms = (int)number;
   return status;

@@ -20,6 +20,10 @@ static bool show(const struct options *options, const struct option *option, boo
     snprintf(text, size, "(%s)", option->unset);
     return true;
   }
+  if (option->show) {
+    option->show(options, text, size);
+    return true;
+  }
   switch (option->kind) {
   case OPTION_SWITCH:
     snprintf(text, size, "%s", *(const bool *)(const void *)member ? "yes" : "no");
@@ -36,9 +40,7 @@ static bool show(const struct options *options, const struct option *option, boo
     return true;
   case OPTION_PARAM:
     return tombola_sampler_params_get(&options->sampler, option->name, text, size) == TOMBOLA_OK;
-  case OPTION_CUSTOM:
-    if (option->show) option->show(options, text, size);
-    return option->show != NULL;
+  case OPTION_CUSTOM: break;
   }
   return false;
 }

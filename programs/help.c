@@ -94,7 +94,7 @@ static void print_range(const struct tombola_param_info *param, char *text, size
   else if (high)
     snprintf(text, size, param->max_open ? "below %g" : "%g or less", param->max);
   else
-    snprintf(text, size, "any number");
+    snprintf(text, size, param->type == TOMBOLA_PARAM_INT ? "any whole number" : "any number");
 }
 
 static void print_choices(const char *const *choices, char *text, size_t size) {
@@ -110,7 +110,9 @@ static void print_facts(const struct option *option, const struct options *defau
                         size_t size) {
   char value[64] = "", range[128] = "";
   const struct tombola_param_info *param = option->param;
-  if (option->kind == OPTION_PARAM && param) {
+  if (option->show) {
+    option->show(defaults, value, sizeof(value));
+  } else if (option->kind == OPTION_PARAM && param) {
     tombola_sampler_params_get(&defaults->sampler, option->name, value, sizeof(value));
     if (param->type == TOMBOLA_PARAM_CHOICE)
       print_choices(param->choices, range, sizeof(range));
@@ -122,8 +124,6 @@ static void print_facts(const struct option *option, const struct options *defau
   } else if (option->kind == OPTION_INTEGER && !option->unset) {
     snprintf(value, sizeof(value), "%lld",
              (long long)*(const int64_t *)(const void *)((const char *)defaults + option->offset));
-  } else if (option->kind == OPTION_CUSTOM && option->show) {
-    option->show(defaults, value, sizeof(value));
   } else if (option->unset) {
     snprintf(value, sizeof(value), "%s", option->unset);
   }

@@ -186,6 +186,7 @@ enum tombola_status option_set_dialect(struct options *options, const char *text
                                        struct tombola_error *error);
 void option_show_samplers(const struct options *options, char *text, size_t size);
 void option_show_bias(const struct options *options, char *text, size_t size);
+void option_show_seed(const struct options *options, char *text, size_t size);
 void option_show_dialect(const struct options *options, char *text, size_t size);
 
 /* ---- parsing

@@ -12,7 +12,7 @@
 
 static const struct option table[] = {
     {.name = "model", .aliases = ALIASES("m"), .kind = OPTION_TEXT, .group = GROUP_MODEL,
-     .commands = COMMAND_ANSWERS, .value = "PATH", .offset = AT(model), .unset = "the default model",
+     .commands = COMMAND_ANSWERS, .value = "PATH", .offset = AT(model), .unset = "SmolLM2-135M-Instruct of the cache",
      .help = "GGUF file, or script:FILE for a model that plays back"},
     {.name = "ctx", .aliases = ALIASES("c", "ctx-size", "n-ctx"), .kind = OPTION_INTEGER, .group = GROUP_MODEL,
      .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(context), .min = 1, .max = 1 << 24,
@@ -46,7 +46,7 @@ static const struct option table[] = {
      .value = "NAME", .set = option_set_dialect, .show = option_show_dialect,
      .help = "the engine whose rules and defaults hold"},
     {.name = "seed", .aliases = ALIASES("s"), .kind = OPTION_PARAM, .group = GROUP_SAMPLING,
-     .commands = COMMAND_SAMPLES, .value = "N"},
+     .commands = COMMAND_SAMPLES, .value = "N", .show = option_show_seed},
     {.name = "greedy", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
      .set = option_set_greedy, .help = "always the likeliest token (temperature 0)"},
     {.name = "samplers", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
@@ -89,7 +89,7 @@ static const struct option table[] = {
     {.name = "quiet", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL, .offset = AT(quiet),
      .help = "nothing on standard error but errors"},
     {.name = "verbose", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL,
-     .offset = AT(verbose), .help = "say more: the chain, the model, libllama's own messages"},
+     .offset = AT(verbose), .help = "say more: the chain of stages, the chat format"},
     {.name = "help", .aliases = ALIASES("h"), .kind = OPTION_SWITCH, .group = GROUP_OUTPUT,
      .commands = COMMAND_ALL, .offset = AT(help), .help = "this text"},
 };

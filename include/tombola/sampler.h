@@ -14,8 +14,7 @@
 extern "C" {
 #endif
 
-/* ---- rows and masks
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rows and masks ---- */
 
 enum tombola_dtype { TOMBOLA_F32 = 0, TOMBOLA_F16 = 1, TOMBOLA_BF16 = 2 };
 
@@ -35,8 +34,7 @@ struct tombola_mask {
   size_t count;          /* must equal the row's */
 };
 
-/* ---- parameters
- * -------------------------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 /* How the seed is chosen. */
 enum tombola_seed_mode {
@@ -133,8 +131,7 @@ TOMBOLA_API enum tombola_status tombola_sampler_params_get(const struct tombola_
 TOMBOLA_API enum tombola_status tombola_sampler_params_check(const struct tombola_sampler_params *params,
                                                              struct tombola_error *error);
 
-/* ---- dialects and stages
- * ----------------------------------------------------------------------------------------- */
+/* ---- dialects and stages ---- */
 
 struct tombola_dialect_info {
   const char *name;
@@ -155,8 +152,7 @@ TOMBOLA_API const char *tombola_stage_at(size_t index);
  * string; NULL. */
 TOMBOLA_API const char *tombola_stage_find(const char *name);
 
-/* ---- the sampler
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the sampler ---- */
 
 typedef struct tombola_sampler tombola_sampler;
 
@@ -226,8 +222,7 @@ TOMBOLA_API enum tombola_status tombola_candidates(tombola_sampler *sampler, con
                                                    struct tombola_candidate *out, size_t capacity,
                                                    size_t *count);
 
-/* ---- snapshots
- * --------------------------------------------------------------------------------------------------- */
+/* ---- snapshots ---- */
 
 /* The state of a sampler (history, generator, whatever a stage remembers), kept to go back to. Made once,
  * taken as often as wanted without allocating; belongs to the sampler's thread and must be freed before the

@@ -12,8 +12,7 @@
 
 #define FIRST_LIST 448
 
-/* ---- life
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 static enum tombola_status grow_slots(struct tombola__candidates *c, size_t capacity) {
   if (capacity > c->n_blocks) capacity = c->n_blocks;
@@ -81,8 +80,7 @@ void tombola__candidates_begin(struct tombola__candidates *c, const struct tombo
   c->count = 0;
 }
 
-/* ---- the index
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the index ---- */
 
 static void list_max(struct tombola__candidates *c) {
   c->max = -INFINITY;
@@ -112,8 +110,7 @@ enum tombola_status tombola__candidates_index(struct tombola__candidates *c) {
   return status;
 }
 
-/* ---- edits and scale
- * --------------------------------------------------------------------------------------------- */
+/* ---- edits and scale ---- */
 
 static float edited(const struct tombola__candidates *c, tombola__edit_fn edit, const void *context, size_t i,
                     float logit) {
@@ -193,8 +190,7 @@ void tombola__candidates_scale(struct tombola__candidates *c, float factor) {
   c->summed = false;
 }
 
-/* ---- from dense to list
- * ------------------------------------------------------------------------------------------ */
+/* ---- from dense to list ---- */
 
 static void gather_own(const struct tombola__candidates *c, size_t block, float low, float high,
                        struct tombola__gather *g) {

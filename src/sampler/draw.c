@@ -50,7 +50,8 @@ static void draw_dense(struct aim *aim, const struct tombola__candidates *c) {
 
 void tombola__draw_order(struct tombola_sampler *sampler) {
   struct tombola__candidates *c = &sampler->candidates;
-  if (c->dense || c->order == TOMBOLA__BY_ID || sampler->dialect->draw_order == TOMBOLA__DRAW_AS_IS) return;
+  if (c->dense || c->order == TOMBOLA__BY_ID || sampler->plan->dialect->draw_order == TOMBOLA__DRAW_AS_IS)
+    return;
   tombola__entries_by_id(c->list, c->count);
   c->order = TOMBOLA__BY_ID;
 }
@@ -67,7 +68,7 @@ enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tom
   status = tombola__candidates_sum(c);
   if (status) return status;
   struct aim aim = {
-      .target = u * c->total, .strict = sampler->dialect->draw_strict, .last = TOMBOLA_NO_TOKEN};
+      .target = u * c->total, .strict = sampler->plan->dialect->draw_strict, .last = TOMBOLA_NO_TOKEN};
   if (c->dense) {
     draw_dense(&aim, c);
   } else {

@@ -42,12 +42,13 @@ static void count_down(struct tombola__history *h, tombola_token id) {
 }
 
 enum tombola_status tombola__history_init(struct tombola__history *h,
-                                          const struct tombola_allocator *allocator, size_t window) {
-  *h = (struct tombola__history){.allocator = *allocator, .window = window};
+                                          const struct tombola_allocator *allocator, size_t window,
+                                          size_t count_window) {
+  *h = (struct tombola__history){.allocator = *allocator, .window = window, .count_window = count_window};
   if (!window) return TOMBOLA_OK;
   size_t capacity = window < FIRST_CAPACITY ? window : FIRST_CAPACITY;
   h->table_capacity = 16;
-  while (h->table_capacity < 2 * capacity)
+  while (count_window && h->table_capacity < 2 * capacity)
     h->table_capacity *= 2;
   h->ring = tombola__new(allocator, capacity, sizeof *h->ring);
   h->table = tombola__new(allocator, h->table_capacity, sizeof *h->table);
@@ -73,8 +74,9 @@ void tombola__history_clear(struct tombola__history *h) {
 /* Twice the room, up to the window. Only a ring that was never full grows, so its tokens begin at 0. */
 static enum tombola_status grow(struct tombola__history *h) {
   size_t capacity = h->ring_capacity < h->window / 2 ? h->ring_capacity * 2 : h->window;
+  size_t counted = capacity < h->count_window ? capacity : h->count_window;
   size_t table_capacity = h->table_capacity;
-  while (table_capacity < capacity * 2)
+  while (table_capacity < counted * 2)
     table_capacity *= 2;
   struct tombola__count *table = tombola__new(&h->allocator, table_capacity, sizeof *table);
   tombola_token *ring =
@@ -89,7 +91,8 @@ static enum tombola_status grow(struct tombola__history *h) {
   h->ring = ring;
   h->ring_capacity = capacity;
   h->distinct = 0;
-  for (size_t i = 0; i < h->count; i++)
+  size_t first = h->count > h->count_window ? h->count - h->count_window : 0;
+  for (size_t i = first; i < h->count; i++)
     count_up(h, ring[i]);
   return TOMBOLA_OK;
 }
@@ -97,14 +100,15 @@ static enum tombola_status grow(struct tombola__history *h) {
 enum tombola_status tombola__history_push(struct tombola__history *h, tombola_token token) {
   if (!h->window) return TOMBOLA_OK;
   if (h->count == h->ring_capacity && h->ring_capacity < h->window && grow(h)) return TOMBOLA_NO_MEMORY;
+  if (h->count_window && h->count >= h->count_window)
+    count_down(h, tombola__history_at(h, h->count - h->count_window));
   if (h->count == h->window) {
-    count_down(h, h->ring[h->start]);
     h->ring[h->start] = token;
     h->start = h->start + 1 == h->window ? 0 : h->start + 1;
   } else {
     h->ring[h->count++] = token;
   }
-  count_up(h, token);
+  if (h->count_window) count_up(h, token);
   return TOMBOLA_OK;
 }
 

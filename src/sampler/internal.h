@@ -6,6 +6,7 @@
 #ifndef TOMBOLA_SAMPLER_INTERNAL_H
 #define TOMBOLA_SAMPLER_INTERNAL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <tombola/sampler.h>
 
@@ -13,8 +14,7 @@
 #include "../kernels/kernels.h"
 #include "../random/random.h"
 
-/* ---- the short list (entries.c)
- * ---------------------------------------------------------------------------------- */
+/* ---- the short list (entries.c) ---- */
 
 /* Sorts into the total order: logit descending, id ascending (-0 equals 0). In place, no allocation. */
 void tombola__entries_rank(struct tombola__entry *entries, size_t count);
@@ -27,8 +27,7 @@ void tombola__entries_select(struct tombola__entry *entries, size_t count, size_
  * 1e-15. */
 double tombola__log(double x);
 
-/* ---- candidates (candidates.c, mass.c)
- * --------------------------------------------------------------------------- */
+/* ---- candidates (candidates.c, mass.c) ---- */
 
 enum tombola__order {
   TOMBOLA__BY_ID,    /* ids ascending */
@@ -129,13 +128,13 @@ enum tombola_status tombola__candidates_gather(struct tombola__candidates *c, fl
 /* A threshold that at least k candidates of a dense set reach, not many more where logits are distinct. */
 float tombola__candidates_bound(const struct tombola__candidates *c, size_t k);
 
-/* ---- history (history.c)
- * ----------------------------------------------------------------------------------------- */
+/* ---- history (history.c) ---- */
 
-/* The last `window` tokens, and how often each occurs among them. */
+/* The last `window` tokens, and how often each occurs among the last `count_window` of them. */
 struct tombola__history {
   struct tombola_allocator allocator;
-  size_t window; /* tokens that are kept; 0: none */
+  size_t window;       /* tokens that are kept; 0: none */
+  size_t count_window; /* tokens that are counted, at most window */
   tombola_token *ring;
   size_t ring_capacity, start, count;
   struct tombola__count { /* open addressing, linear probing; n == 0: free */
@@ -146,7 +145,8 @@ struct tombola__history {
 };
 
 enum tombola_status tombola__history_init(struct tombola__history *h,
-                                          const struct tombola_allocator *allocator, size_t window);
+                                          const struct tombola_allocator *allocator, size_t window,
+                                          size_t count_window);
 void tombola__history_free(struct tombola__history *h);
 void tombola__history_clear(struct tombola__history *h);
 enum tombola_status tombola__history_push(struct tombola__history *h, tombola_token token);
@@ -154,8 +154,7 @@ enum tombola_status tombola__history_push(struct tombola__history *h, tombola_to
 tombola_token tombola__history_at(const struct tombola__history *h, size_t i);
 size_t tombola__history_memory(const struct tombola__history *h);
 
-/* ---- dialects (dialects/)
- * ---------------------------------------------------------------------------------------- */
+/* ---- dialects (dialects/) ---- */
 
 enum tombola__draw_order {
   TOMBOLA__DRAW_AS_IS, /* the order in which the chain left the candidates */
@@ -196,8 +195,7 @@ struct tombola__dialect {
 /* NULL when there is none. */
 const struct tombola__dialect *tombola__dialect_find(const char *name);
 
-/* ---- parameters (params.c)
- * --------------------------------------------------------------------------------------- */
+/* ---- parameters (params.c) ---- */
 
 /* A caller's parameters, checked and made whole: members that its struct_size lacks have the dialect's
  * defaults. */
@@ -206,20 +204,26 @@ enum tombola_status tombola__params_resolve(const struct tombola_sampler_params 
                                             const struct tombola__dialect **dialect,
                                             struct tombola_error *error);
 
-/* ---- stages (stages/)
- * -------------------------------------------------------------------------------------------- */
+struct tombola__plan;
+struct tombola__link;
+
+/* ---- stages (stages/) ---- */
 
 /* What a stage sees when it runs. */
 struct tombola__stage_call {
-  const struct tombola_sampler *sampler;
-  const struct tombola_sampler_params *params;
-  const struct tombola__dialect *dialect;
+  const struct tombola__plan *plan;
+  const struct tombola_sampler_params *params; /* the plan's */
+  const struct tombola__dialect *dialect;      /* the plan's */
+  struct tombola_sampler *sampler;
   const struct tombola__history *history;
   struct tombola__candidates *candidates;
+  const struct tombola__link *link; /* the stage's place in the chain */
+  void *state;                      /* the stage's own, state_size bytes; NULL when it has none */
 };
 
 /* A stage is one file: its parameters' rows, its functions and one const descriptor, listed once in
- * stages.def. */
+ * stages.def. Slots may be NULL but for active and apply. A stage's state is plain memory: a snapshot copies
+ * it, and whatever only looks (a distribution, a trace) puts it back afterwards. */
 struct tombola__stage {
   const char *name;
   const char *const *aliases; /* NULL-terminated, or NULL */
@@ -229,7 +233,16 @@ struct tombola__stage {
   size_t n_params;
   /* Whether it does anything with these parameters. */
   bool (*active)(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect);
+  /* Once for each plan: compiles what the stage needs (into *data) and checks what the rows can't say. */
+  enum tombola_status (*prepare)(const struct tombola__plan *plan, void **data, struct tombola_error *error);
+  void (*release)(const struct tombola__plan *plan, void *data);
+  size_t (*window)(const struct tombola__plan *plan); /* tokens of history that it wants to see */
+  size_t (*state_size)(const struct tombola__plan *plan);
+  void (*reset)(struct tombola__stage_call *call); /* the state at the beginning */
   enum tombola_status (*apply)(struct tombola__stage_call *call);
+  void (*chosen)(struct tombola__stage_call *call,
+                 tombola_token token); /* after a draw, candidates in place */
+  void (*accept)(struct tombola__stage_call *call, tombola_token token); /* a token was taken */
 };
 
 #define TOMBOLA_STAGE(name) extern const struct tombola__stage tombola__stage_##name;
@@ -245,37 +258,57 @@ const struct tombola__stage *tombola__stage_find(const char *name);
 size_t tombola__penalty_window(const struct tombola_sampler_params *params,
                                const struct tombola__dialect *dialect);
 
-/* ---- the chain and the sampler (chain.c, draw.c, sampler.c)
- * ------------------------------------------------------ */
+/* ---- the plan (plan.c) ---- */
 
 #define TOMBOLA__MAX_CHAIN 64
 
 struct tombola__link {
   const struct tombola__stage *stage;
   bool active;
+  size_t state_offset; /* in the sampler's state */
+  size_t state_size;
+  void *data; /* what the stage's prepare made */
 };
 
-struct tombola_sampler {
+/* Parameters made ready: immutable, shared by a sampler and its clones, on any threads. */
+struct tombola__plan {
+  atomic_size_t users;
   struct tombola_allocator allocator;
-  struct tombola_sampler_params params; /* its lists are the sampler's own copies */
+  struct tombola_sampler_params params; /* its lists are the plan's own copies */
   const struct tombola__dialect *dialect;
+  const struct tombola__kernels *kernels;
   const tombola_vocabulary *vocabulary;
   size_t vocab_size;
   struct tombola__link chain[TOMBOLA__MAX_CHAIN];
   size_t n_chain;
   bool greedy;
-  struct tombola_logit_bias *biases; /* by id, duplicates added up */
-  tombola_token *bias_ids;
-  size_t n_biases;
+  size_t window;       /* of the history: what the widest stage wants */
+  size_t count_window; /* of the counts: what penalties want */
+  size_t state_size;   /* the generator's state and every stage's, one after the other */
+};
+
+enum tombola_status tombola__plan_new(const struct tombola_sampler_params *params,
+                                      const tombola_vocabulary *vocabulary, size_t vocab_size,
+                                      const struct tombola_allocator *allocator, struct tombola__plan **out,
+                                      struct tombola_error *error);
+struct tombola__plan *tombola__plan_share(struct tombola__plan *plan);
+void tombola__plan_free(struct tombola__plan *plan); /* one user less */
+
+/* ---- the sampler (sampler.c, chain.c, draw.c) ---- */
+
+struct tombola_sampler {
+  struct tombola_allocator allocator;
+  struct tombola__plan *plan;
   struct tombola__candidates candidates;
   struct tombola__history history;
   uint64_t seed;
-  void *generator; /* dialect->generator->state_size bytes */
+  unsigned char *state; /* the generator's first, then the stages' */
+  unsigned char *aside; /* as much again: the state while something only looks */
   struct tombola_error error;
 };
 
-/* Fills in chain and greedy. NOT_FOUND, INVALID_ARGUMENT (a stage named twice). */
-enum tombola_status tombola__chain_build(struct tombola_sampler *sampler, struct tombola_error *error);
+/* The call for a place in the chain. */
+struct tombola__stage_call tombola__call(struct tombola_sampler *sampler, size_t place);
 /* Runs the chain on a row: afterwards the candidates are what may be drawn. */
 enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
                                        const struct tombola_mask *mask);
@@ -283,5 +316,7 @@ enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const st
 void tombola__draw_order(struct tombola_sampler *sampler);
 /* Picks by the dialect's rule with the uniform u. */
 enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
+/* The registries. */
+const struct tombola__dialect *tombola__dialect_at(size_t index);
 
 #endif

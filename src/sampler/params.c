@@ -70,8 +70,7 @@ const struct tombola_param_info *tombola_param_find(const char *name) {
   return NULL;
 }
 
-/* ---- values by row
- * ----------------------------------------------------------------------------------------------- */
+/* ---- values by row ---- */
 
 static void write_value(struct tombola_sampler_params *params, const struct tombola_param_info *row,
                         double value) {
@@ -159,8 +158,7 @@ static enum tombola_status check_all(const struct tombola_sampler_params *params
   return check_seed(params, dialect, error);
 }
 
-/* ---- the calls
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the calls ---- */
 
 static enum tombola_status find_dialect(const char *name, const struct tombola__dialect **out,
                                         struct tombola_error *error) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sampler's state, to go back to: the generator's words and the history's tokens. The table of counts is
- * made again from the tokens; copying it would cost as much. */
+/* A sampler's state, to go back to: the states of the generator and the stages, and the history's tokens. The
+ * table of counts is made again from the tokens; copying it would cost as much. */
 #include <string.h>
 
 #include "internal.h"
 
 struct tombola_snapshot {
   struct tombola_allocator allocator;
-  const struct tombola__dialect *dialect;
-  size_t window;
-  void *generator;
+  struct tombola__plan *plan;
+  unsigned char *state;
   tombola_token *tokens;
   size_t count, capacity;
 };
@@ -20,13 +19,12 @@ enum tombola_status tombola_snapshot_new(const tombola_sampler *sampler, tombola
   struct tombola_snapshot *snapshot = tombola__new(allocator, 1, sizeof *snapshot);
   if (!snapshot) return TOMBOLA_NO_MEMORY;
   snapshot->allocator = *allocator;
-  snapshot->dialect = sampler->dialect;
-  snapshot->window = sampler->history.window;
+  snapshot->plan = tombola__plan_share(sampler->plan);
   snapshot->capacity = sampler->history.ring_capacity;
-  snapshot->generator = tombola__new(allocator, 1, sampler->dialect->generator->state_size);
+  snapshot->state = tombola__new(allocator, 1, sampler->plan->state_size);
   if (snapshot->capacity)
     snapshot->tokens = tombola__new(allocator, snapshot->capacity, sizeof *snapshot->tokens);
-  if (!snapshot->generator || (snapshot->capacity && !snapshot->tokens)) {
+  if (!snapshot->state || (snapshot->capacity && !snapshot->tokens)) {
     tombola_snapshot_free(snapshot);
     return TOMBOLA_NO_MEMORY;
   }
@@ -37,14 +35,15 @@ enum tombola_status tombola_snapshot_new(const tombola_sampler *sampler, tombola
 void tombola_snapshot_free(tombola_snapshot *snapshot) {
   if (!snapshot) return;
   struct tombola_allocator allocator = snapshot->allocator;
-  tombola__free(&allocator, snapshot->generator);
+  tombola__free(&allocator, snapshot->state);
   tombola__free(&allocator, snapshot->tokens);
+  tombola__plan_free(snapshot->plan);
   tombola__free(&allocator, snapshot);
 }
 
 enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tombola_sampler *sampler) {
   const struct tombola__history *h = &sampler->history;
-  if (snapshot->dialect != sampler->dialect || snapshot->window != h->window) return TOMBOLA_INVALID_ARGUMENT;
+  if (snapshot->plan != sampler->plan) return TOMBOLA_INVALID_ARGUMENT;
   if (h->count > snapshot->capacity) {
     void *tokens = tombola__resize(&snapshot->allocator, snapshot->tokens, snapshot->capacity,
                                    h->ring_capacity, sizeof *snapshot->tokens);
@@ -52,7 +51,7 @@ enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tomb
     snapshot->tokens = tokens;
     snapshot->capacity = h->ring_capacity;
   }
-  memcpy(snapshot->generator, sampler->generator, sampler->dialect->generator->state_size);
+  memcpy(snapshot->state, sampler->state, sampler->plan->state_size);
   for (size_t i = 0; i < h->count; i++)
     snapshot->tokens[i] = tombola__history_at(h, i);
   snapshot->count = h->count;
@@ -60,9 +59,8 @@ enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tomb
 }
 
 enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
-  if (snapshot->dialect != sampler->dialect || snapshot->window != sampler->history.window)
-    return TOMBOLA_INVALID_ARGUMENT;
-  memcpy(sampler->generator, snapshot->generator, sampler->dialect->generator->state_size);
+  if (snapshot->plan != sampler->plan) return TOMBOLA_INVALID_ARGUMENT;
+  memcpy(sampler->state, snapshot->state, sampler->plan->state_size);
   tombola__history_clear(&sampler->history);
   for (size_t i = 0; i < snapshot->count; i++) {
     enum tombola_status status = tombola__history_push(&sampler->history, snapshot->tokens[i]);

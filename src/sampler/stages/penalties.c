@@ -61,6 +61,10 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
   return !neutral && tombola__penalty_window(params, dialect) > 0;
 }
 
+static size_t window(const struct tombola__plan *plan) {
+  return tombola__penalty_window(&plan->params, plan->dialect);
+}
+
 static float penalize(const struct tombola_sampler_params *p, uint32_t count, float logit) {
   logit = logit <= 0 ? logit * p->repeat_penalty : logit / p->repeat_penalty;
   return logit - ((float)count * p->frequency_penalty + p->presence_penalty);
@@ -95,5 +99,6 @@ const struct tombola__stage tombola__stage_penalties = {
     .params = rows,
     .n_params = TOMBOLA__COUNT(rows),
     .active = active,
+    .window = window,
     .apply = apply,
 };

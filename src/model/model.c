@@ -20,8 +20,7 @@ struct tombola_model {
   size_t context, sequences, batch;
 };
 
-/* ---- loading
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static enum tombola_status check_file(const char *path, struct tombola_error *error) {
   struct stat file;
@@ -140,8 +139,7 @@ void tombola_model_free(tombola_model *model) {
   tombola__free(&allocator, model);
 }
 
-/* ---- facts and text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- facts and text ---- */
 
 void tombola_model_info(tombola_model *model, struct tombola_model_info *info) {
   if (!model || !info || info->struct_size < sizeof info->struct_size) return;
@@ -189,8 +187,7 @@ enum tombola_status tombola_model_apply_template(tombola_model *model, const cha
                                    capacity, length, error);
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static bool is_sequence(const tombola_model *model, int32_t sequence) {
   return sequence >= 0 && (size_t)sequence < model->sequences;

@@ -44,8 +44,7 @@ struct scripted {
   bool has_failed; /* fail_at has done its work */
 };
 
-/* ---- rows
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014) after one step of its counter. */
 static uint64_t mix(uint64_t z) {
@@ -100,8 +99,7 @@ static void make_row(const struct scripted *model, const struct sequence *sequen
   }
 }
 
-/* ---- the forward pass
- * -------------------------------------------------------------------------------------------- */
+/* ---- the forward pass ---- */
 
 /* A signal doesn't make a forward pass shorter, so the sleep goes on after one. */
 static void delay(int milliseconds) {
@@ -187,8 +185,7 @@ static enum tombola_status scripted_logits(void *self, size_t item, struct tombo
   return TOMBOLA_OK;
 }
 
-/* ---- the cache
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the cache ---- */
 
 static void scripted_begin(void *self, int32_t sequence, size_t prompt) {
   struct scripted *model = self;
@@ -256,8 +253,7 @@ static enum tombola_status scripted_shift(void *self, int32_t sequence, int32_t 
   return TOMBOLA_OK;
 }
 
-/* ---- facts and text
- * ---------------------------------------------------------------------------------------------- */
+/* ---- facts and text ---- */
 
 static void scripted_info(void *self, struct tombola_model_info *info) {
   const struct scripted *model = self;
@@ -298,8 +294,7 @@ static enum tombola_status scripted_apply_template(void *self, const char *chat_
   return tombola__chatml(messages, n_messages, add_assistant != 0, text, capacity, length, error);
 }
 
-/* ---- making and freeing
- * ------------------------------------------------------------------------------------------ */
+/* ---- making and freeing ---- */
 
 static void scripted_free(void *self) {
   struct scripted *model = self;

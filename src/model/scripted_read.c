@@ -66,8 +66,7 @@ static enum tombola_status read_token(const struct reader *r, yyjson_val *value,
   return status;
 }
 
-/* ---- the vocabulary
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the vocabulary ---- */
 
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -175,8 +174,7 @@ static enum tombola_status make_vocabulary(struct reader *r) {
   return status == TOMBOLA_OK ? tombola__script_index_tokens(script, r->error) : status;
 }
 
-/* ---- rows
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- rows ---- */
 
 static enum tombola_status read_logit(const struct reader *r, yyjson_val *value, const char *pointer,
                                       float *out) {
@@ -293,8 +291,7 @@ static enum tombola_status read_by_last(struct reader *r, yyjson_val *value) {
   return TOMBOLA_OK;
 }
 
-/* ---- the small members
- * ------------------------------------------------------------------------------------------- */
+/* ---- the small members ---- */
 
 static enum tombola_status read_template(struct reader *r, yyjson_val *value) {
   if (!yyjson_equals_str(value, "chatml"))
@@ -335,8 +332,7 @@ static enum tombola_status read_fail_at(struct reader *r, yyjson_val *value) {
   return read_integer(r, value, "/fail_at", -1, INT32_MAX, &r->script->fail_at);
 }
 
-/* ---- the whole
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* In the order in which they are read: ids can be checked once the vocabulary is there. */
 static const struct member {

@@ -107,8 +107,7 @@ enum tombola_status tombola__script_tokenize_callback(void *context, const char 
   return tombola__script_tokenize(context, text, length, special != 0, tokens, capacity, count, NULL);
 }
 
-/* ---- ChatML
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- ChatML ---- */
 
 /* Text that grows in a buffer that may be too small: what doesn't fit is counted only. */
 struct output {

@@ -58,8 +58,7 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* ---- making and freeing
- * ------------------------------------------------------------------------------------------ */
+/* ---- making and freeing ---- */
 
 static void fill_mask(tombola_session *session) {
   size_t n_ends;
@@ -125,8 +124,7 @@ void tombola_session_clear(tombola_session *session) {
   session->count = 0;
 }
 
-/* ---- checks
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- checks ---- */
 
 static enum tombola_status complete_params(const struct tombola_generate_params *given,
                                            struct tombola_generate_params *full,
@@ -178,8 +176,7 @@ static enum tombola_status sampler_failed(const struct generation *g, enum tombo
   return tombola__fail(g->error, status, "sampler", "the sampler failed: %s", tombola_status_text(status));
 }
 
-/* ---- the prompt
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the prompt ---- */
 
 /* Runs tokens at the end of the cache; `last` says whether the logits after the last one are wanted. */
 static enum tombola_status run_tokens(struct generation *g, const tombola_token *tokens, size_t count,
@@ -244,8 +241,7 @@ static enum tombola_status run_prompt(struct generation *g, const tombola_token 
   return TOMBOLA_OK;
 }
 
-/* ---- the answer
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static bool ends_answer(const struct generation *g, tombola_token token) {
   if (!g->params.ignore_end && (tombola_vocabulary_flags(g->session->vocabulary, token) & TOMBOLA_TOKEN_END))

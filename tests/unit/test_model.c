@@ -122,8 +122,7 @@ static tombola_model *load(const struct tombola_backend *backend, const char *na
   return model;
 }
 
-/* ---- loading
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 static void test_backend_choice(void **state) {
   (void)state;
@@ -273,8 +272,7 @@ static void test_ops(void **state) {
   unlink(path);
 }
 
-/* ---- arguments
- * --------------------------------------------------------------------------------------------------- */
+/* ---- arguments ---- */
 
 static void test_decode_arguments(void **state) {
   (void)state;

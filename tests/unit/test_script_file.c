@@ -8,8 +8,7 @@
 
 #include "support.h"
 
-/* ---- refusals
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---- */
 
 static const struct {
   const char *json, *pointer, *message; /* message: how it begins after the pointer, or NULL */
@@ -115,8 +114,7 @@ static void test_not_json(void **state) {
   }
 }
 
-/* ---- what the file and the caller decide
- * ------------------------------------------------------------------------- */
+/* ---- what the file and the caller decide ---- */
 
 #define SMALL "{\"vocab\": [\"a\",\"b\"], \"end\": [0], \"steps\": [1]"
 
@@ -209,8 +207,7 @@ static void test_no_memory(void **state) {
   }
 }
 
-/* ---- text
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- text ---- */
 
 static void test_vocabulary(void **state) {
   (void)state;
@@ -352,8 +349,7 @@ static void test_template(void **state) {
   tombola_model_free(model);
 }
 
-/* ---- the manual
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the manual ---- */
 
 static char *read_manual(void) {
   const char *source = getenv("TOMBOLA_SOURCE");

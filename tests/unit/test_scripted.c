@@ -59,8 +59,7 @@ static tombola_token run_one(tombola_model *model, int32_t s, int32_t *length, t
 #define STEPS \
   "{\"vocab\": [\"0\",\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\"], \"end\": [0], \"steps\": [1,2,3,4,5,6]"
 
-/* ---- rules
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- rules ---- */
 
 static void test_order_of_rules(void **state) {
   (void)state;
@@ -125,8 +124,7 @@ static void test_hash(void **state) {
   tombola_model_free(model);
 }
 
-/* ---- how many tokens were generated
- * ------------------------------------------------------------------------------ */
+/* ---- how many tokens were generated ---- */
 
 static void test_prompt_and_answer(void **state) {
   (void)state;
@@ -337,8 +335,7 @@ static void test_random_operations(void **state) {
   tombola_model_free(model);
 }
 
-/* ---- forward passes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- forward passes ---- */
 
 static void test_fail_at(void **state) {
   (void)state;

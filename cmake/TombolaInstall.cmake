@@ -12,13 +12,18 @@ if(TARGET tombola_llama)
   list(APPEND components llama)
 endif()
 
+set(origin "$ORIGIN")
+if(APPLE)
+  set(origin "@loader_path")
+endif()
+
 # A libllama of the cache goes along, because a cache may be emptied, and is one user's own.
 set(TOMBOLA_LLAMA_BUNDLED "")
 if(TARGET tombola_llama AND TOMBOLA_LLAMA_CACHED)
   set(TOMBOLA_LLAMA_BUNDLED "${CMAKE_INSTALL_LIBDIR}/tombola/llama")
   install(DIRECTORY "${TOMBOLA_LLAMA_CACHED}/" DESTINATION "${TOMBOLA_LLAMA_BUNDLED}" USE_SOURCE_PERMISSIONS)
-  set(from_lib "$ORIGIN/tombola/llama/lib")
-  set(from_bin "$ORIGIN/../${TOMBOLA_LLAMA_BUNDLED}/lib")
+  set(from_lib "${origin}/tombola/llama/lib")
+  set(from_bin "${origin}/../${TOMBOLA_LLAMA_BUNDLED}/lib")
 endif()
 
 # Libraries: an export set for each component, so that a component's absence never breaks another.
@@ -27,7 +32,7 @@ foreach(component IN LISTS components)
   if(component STREQUAL tombola)
     set(target tombola)
   endif()
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN;${from_lib}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${origin};${from_lib}")
   install(TARGETS ${target} EXPORT tombola-${component}
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   install(EXPORT tombola-${component} NAMESPACE tombola:: DESTINATION "${package_folder}"
@@ -48,7 +53,7 @@ foreach(header IN LISTS headers)
 endforeach()
 
 if(TARGET tombola_program)
-  set_target_properties(tombola_program PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${from_bin}")
+  set_target_properties(tombola_program PROPERTIES INSTALL_RPATH "${origin}/../${CMAKE_INSTALL_LIBDIR};${from_bin}")
   install(TARGETS tombola_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 

@@ -15,15 +15,19 @@ sha256() {
   if command -v sha256sum >/dev/null 2>&1; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
+# take_turn WHAT LOCKFILE: waits until no other run does the same; without flock it doesn't.
+take_turn() {
+  command -v flock >/dev/null 2>&1 || return 0
+  exec 9>"$2"
+  if ! flock -n 9; then say "waiting for another run: $1"; flock 9; fi
+}
+
 # begin_work NAME: waits for its turn (one builder of NAME at a time, where flock exists) and makes the
 # temporary folder $work, which goes when the script ends. Leftovers of a killed run are removed first.
 begin_work() {
   mkdir -p "$cache/tmp"
-  if command -v flock >/dev/null 2>&1; then
-    exec 9>"$cache/tmp/$1.lock"
-    if ! flock -n 9; then say "waiting for another run that makes $1"; flock 9; fi
-    rm -rf "$cache/tmp/$1".work.*
-  fi
+  take_turn "$1" "$cache/tmp/$1.lock"
+  if command -v flock >/dev/null 2>&1; then rm -rf "$cache/tmp/$1".work.*; fi
   work=$(mktemp -d "$cache/tmp/$1.work.XXXXXX")
   child=''
   trap 'end_work' EXIT

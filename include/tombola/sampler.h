@@ -49,6 +49,15 @@ enum tombola_scope {
   TOMBOLA_SCOPE_OUTPUT = 1 /* output only */
 };
 
+/* How a token is drawn from the distribution: the same law, other uses of the random numbers. */
+enum tombola_draw_rule {
+  TOMBOLA_DRAW_CDF = 0,      /* one uniform, inverse of the cumulative sum */
+  TOMBOLA_DRAW_GUMBEL = 1,   /* the largest of logit + Gumbel noise */
+  TOMBOLA_DRAW_REJECTION = 2 /* dual-pivot rejection (FlashInfer's), its rounds bounded */
+};
+
+struct tombola_custom_stage; /* <tombola/stage.h> */
+
 /* Adds `bias` to the logit of `token`; -INFINITY bans it. Several entries for one token add up. */
 struct tombola_logit_bias {
   tombola_token token;
@@ -77,7 +86,44 @@ struct tombola_sampler_params {
   float presence_penalty;
   int32_t top_k;
   int32_t repeat_last_n;
-  int32_t min_keep; /* top_p and min_p keep at least so many */
+  int32_t min_keep; /* stages that keep by mass or share leave at least so many */
+
+  /* Lists; borrowed until _new returns. */
+  const struct tombola_logit_bias
+      *fallback_bias; /* used only when logit_bias is empty (mlxcel's language bias) */
+  size_t n_fallback_bias;
+  const tombola_token *suppress; /* never drawn, whatever a bias says */
+  size_t n_suppress;
+  const char *const *dry_sequence_breakers; /* NULL: the dialect's own; a list of none switches them off */
+  size_t n_dry_sequence_breakers;
+  const struct tombola_custom_stage *const
+      *custom_stages; /* stages of the caller's own, named in `samplers` */
+  size_t n_custom_stages;
+
+  float typical_p;
+  float top_n_sigma;
+  float xtc_probability;
+  float xtc_threshold;
+  float epsilon_cutoff;
+  float eta_cutoff;
+  float top_h;
+  float top_a;
+  float tfs_z;
+  float smoothing_factor;
+  float dynatemp_range;
+  float dynatemp_exponent;
+  float dry_multiplier;
+  float dry_base;
+  float mirostat_tau;
+  float mirostat_eta;
+  float adaptive_target;
+  float adaptive_decay;
+  int32_t dry_allowed_length;
+  int32_t dry_penalty_last_n;
+  int32_t no_repeat_ngram;
+  int32_t mirostat; /* 0, 1, 2 */
+  int32_t p_less;   /* 0, 1 */
+  enum tombola_draw_rule draw;
 };
 
 enum tombola_param_type {
@@ -86,7 +132,10 @@ enum tombola_param_type {
   TOMBOLA_PARAM_SEED,       /* seed and seed_mode */
   TOMBOLA_PARAM_CHOICE,     /* an enum; its value is the index in `choices` */
   TOMBOLA_PARAM_LOGIT_BIAS, /* logit_bias and n_logit_bias; not settable from text */
-  TOMBOLA_PARAM_STAGES      /* samplers and n_samplers; not settable from text */
+  TOMBOLA_PARAM_STAGES,     /* samplers and n_samplers; not settable from text */
+  TOMBOLA_PARAM_TOKENS,     /* a pointer to ids and their number; not settable from text */
+  TOMBOLA_PARAM_STRINGS,    /* a pointer to strings and their number; not settable from text */
+  TOMBOLA_PARAM_BOOL        /* int32_t, 0 or 1; "true", "false", "1", "0" */
 };
 
 /* One parameter: the single source for the command line, JSON, documentation and validation. */

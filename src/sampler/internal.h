@@ -161,6 +161,13 @@ enum tombola__draw_order {
   TOMBOLA__DRAW_BY_ID
 };
 
+/* How the three penalties of a token that occurred meet on its logit. */
+enum tombola__penalty_form {
+  TOMBOLA__REPEAT_THEN_SUM,  /* repeat, then count * frequency + presence as one term (llama.cpp, mlxcel) */
+  TOMBOLA__REPEAT_THEN_EACH, /* repeat, then presence, then count * frequency (rMLX, mlx-lm) */
+  TOMBOLA__EACH_THEN_REPEAT  /* count * frequency, then presence, then repeat (minfer) */
+};
+
 /* A dialect's own default, or a range narrower than the row's. */
 struct tombola__default {
   const char *param;
@@ -180,10 +187,30 @@ struct tombola__dialect {
   const struct tombola__range *ranges;
   size_t n_ranges;
 
-  double greedy_at;         /* a temperature at or below this is greedy */
-  bool greedy_draws;        /* a greedy choice uses up a uniform, as any other */
-  bool top_p_exceeds;       /* top_p stops when the mass passes p; otherwise when it reaches p */
-  bool negative_window_off; /* repeat_last_n < 0 means 0 */
+  double greedy_at;  /* a temperature at or below this is greedy */
+  bool greedy_draws; /* a greedy choice uses up a uniform, as any other */
+
+  enum tombola__penalty_form penalty_form;
+  bool penalty_once_one;    /* a repeat_penalty below 1 does nothing */
+  double penalty_dead_zone; /* values so near to neutral do nothing */
+  bool negative_window_off; /* repeat_last_n < 0 means 0; otherwise the whole history */
+
+  bool top_k_ties;    /* tokens that tie with the k-th stay too */
+  bool top_p_exceeds; /* top_p stops when the mass passes p; otherwise when it reaches p */
+  bool top_p_ties;    /* tokens that tie with the last one stay too */
+  bool zero_is_off;   /* top_p, min_p and typical_p at 0 are off; otherwise they keep the best alone */
+  bool typical_exceeds, typical_ties; /* as for top_p, over the typical order */
+  bool typical_top_k_first;           /* top_k is applied before typical_p looks */
+  bool xtc_strict;  /* above the threshold, and a gate below the probability; otherwise at, and not above */
+  bool xtc_exempts; /* newline and end tokens are never removed */
+  bool xtc_keeps_ties;         /* what ties with the least likely above the threshold stays with it */
+  bool stages_share_generator; /* stages take their uniforms from the draw's generator; otherwise each has its
+                                  own */
+  const char *const *mirostat_order; /* the chain with mirostat on; NULL: as llama.cpp */
+  size_t n_mirostat_order;
+  const char *const *dry_breakers; /* the default sequence breakers */
+  size_t n_dry_breakers;
+
   enum tombola__draw_order draw_order;
   bool draw_strict; /* the draw takes the first with running sum > u * total; otherwise >= */
   const struct tombola__generator *generator;

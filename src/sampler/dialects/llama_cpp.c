@@ -19,8 +19,9 @@ const struct tombola__dialect tombola__dialect_llama_cpp = {
     .defaults = defaults,
     .n_defaults = TOMBOLA__COUNT(defaults),
     .greedy_at = 0,
-    .greedy_draws = true,        /* its dist sampler draws for a list of one, too */
-    .top_p_exceeds = false,      /* stops at the first running sum >= p */
+    .greedy_draws = true,   /* its dist sampler draws for a list of one, too */
+    .top_p_exceeds = false, /* stops at the first running sum >= p */
+    .penalty_form = TOMBOLA__REPEAT_THEN_SUM,
     .negative_window_off = true, /* penalties clamp a negative last_n to 0 */
     .draw_order = TOMBOLA__DRAW_AS_IS,
     .draw_strict = false, /* the first running sum >= u * total */

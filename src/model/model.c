@@ -65,9 +65,15 @@ static enum tombola_status complete_params(const struct tombola_model_params *gi
     memcpy(full, given, given->struct_size < sizeof *full ? given->struct_size : sizeof *full);
   }
   full->struct_size = sizeof *full;
-  if (full->context > INT32_MAX || full->sequences > INT32_MAX || full->batch > INT32_MAX)
-    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, full->context > INT32_MAX ? "context" : "batch",
-                         "context, sequences and batch must be at most %d", INT32_MAX);
+  const struct {
+    const char *name;
+    size_t value;
+  } sizes[] = {{"context", full->context}, {"sequences", full->sequences}, {"batch", full->batch}};
+  for (size_t i = 0; i < TOMBOLA__COUNT(sizes); i++) {
+    if (sizes[i].value > INT32_MAX)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, sizes[i].name, "%s is %zu; it must be at most %d",
+                           sizes[i].name, sizes[i].value, INT32_MAX);
+  }
   switch (full->kv_type) {
   case TOMBOLA_KV_F16:
   case TOMBOLA_KV_F32:

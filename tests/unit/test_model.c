@@ -233,6 +233,7 @@ static void test_params(void **state) {
   params.kv_type = TOMBOLA_KV_F16;
   params.sequences = (size_t)INT32_MAX + 1;
   assert_int_equal(tombola_model_load(&one, 1, path, &params, &model, &error), TOMBOLA_INVALID_ARGUMENT);
+  assert_string_equal(error.message, "sequences is 2147483648; it must be at most 2147483647");
   assert_int_equal(tombola_model_load(&one, 1, path, NULL, NULL, &error), TOMBOLA_INVALID_ARGUMENT);
   assert_int_equal(tombola_model_load(&one, 1, NULL, NULL, &model, &error), TOMBOLA_INVALID_ARGUMENT);
   unlink(path);

@@ -226,6 +226,10 @@ static void test_fork(void **state) {
   assert_int_equal(tombola_model_copy(model, 2, 2, 0, -1), TOMBOLA_OK);
   length = 5;
   assert_int_equal(run_one(model, 2, &length, 7), 5);
+
+  /* A copy of less than the target has doesn't shorten the target. */
+  assert_int_equal(tombola_model_copy(model, 0, 2, 0, 2), TOMBOLA_OK);
+  assert_int_equal(run_one(model, 2, &length, 7), 6);
   tombola_model_free(model);
 }
 

@@ -25,6 +25,7 @@ struct tombola__llama {
   int32_t *start;   /* by sequence: its first position in the batch at hand, -1 when it isn't in it */
   int32_t *next;    /* by sequence: the position that must come next */
   size_t decoded;   /* items of the last batch, 0 when that failed */
+  bool can_shift;   /* positions in the cache can be moved */
   bool add_special; /* the model's own start and end tokens exist, so that libllama can be asked for them */
   bool every_byte;  /* any text can be tokenised (see tokenize.c) */
 };

@@ -139,11 +139,10 @@ static enum tombola_status shift_range(void *object, int32_t sequence, int32_t f
   int32_t length = length_of(self, sequence);
   if (to < 0 || to > length) to = length;
   if (from >= to || delta == 0) return TOMBOLA_OK;
-  llama_memory_t memory = llama_get_memory(self->context);
-  if (is_recurrent(self) || !llama_memory_can_shift(memory)) return TOMBOLA_UNSUPPORTED;
+  if (!self->can_shift) return TOMBOLA_UNSUPPORTED;
   int64_t first = (int64_t)from + delta, end = (int64_t)to + delta;
   if (first < 0 || end > (int64_t)self->info.context) return TOMBOLA_INVALID_ARGUMENT;
-  llama_memory_seq_add(memory, sequence, from, to, delta);
+  llama_memory_seq_add(llama_get_memory(self->context), sequence, from, to, delta);
   return TOMBOLA_OK;
 }
 

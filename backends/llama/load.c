@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -160,6 +161,16 @@ static uint64_t bytes_of_32(enum tombola_kv_type type) {
   return 64;
 }
 
+/* Numbers in a key of one head. */
+static uint64_t key_length(const struct llama_model *model) {
+  char architecture[64];
+  architecture_of(model, architecture, sizeof architecture);
+  uint64_t length = fact(model, architecture, "attention.key_length");
+  int32_t heads = llama_model_n_head(model), width = llama_model_n_embd(model);
+  if (length == 0 && heads > 0 && width > 0) length = (uint64_t)(width / heads);
+  return length;
+}
+
 /* The system grants more memory than there is, and then kills who uses it: libllama can't refuse a cache that
  * is too large, so we do. What a GPU holds is left to its driver, which does refuse; what isn't an ordinary
  * cache of keys and values (recurrent layers) is small. */
@@ -168,18 +179,15 @@ static enum tombola_status check_memory(const struct llama_model *model,
                                         struct tombola_error *error) {
   if (tombola__machine_has_gpu() || llama_model_is_recurrent(model) || llama_model_is_hybrid(model))
     return TOMBOLA_OK;
+  int32_t layers = llama_model_n_layer(model), heads = llama_model_n_head_kv(model);
+  uint64_t key = key_length(model);
+  if (layers <= 0 || heads <= 0 || key == 0) return TOMBOLA_OK;
   char architecture[64];
   architecture_of(model, architecture, sizeof architecture);
-  int32_t heads = llama_model_n_head(model), layers = llama_model_n_layer(model);
-  int32_t kv_heads = llama_model_n_head_kv(model), width = llama_model_n_embd(model);
-  if (heads <= 0 || layers <= 0 || kv_heads <= 0 || width <= 0) return TOMBOLA_OK;
-
-  uint64_t key = fact(model, architecture, "attention.key_length");
   uint64_t value = fact(model, architecture, "attention.value_length");
-  if (key == 0) key = (uint64_t)(width / heads);
   if (value == 0) value = key;
   /* As a floating-point number, because the factors come from a file that may hold anything. */
-  double needed = (double)positions * (double)layers * (double)kv_heads * ((double)key + (double)value) *
+  double needed = (double)positions * (double)layers * (double)heads * ((double)key + (double)value) *
                   (double)bytes_of_32(params->kv_type) / 32;
   uint64_t available = tombola__machine_memory();
   if (available == 0 || needed < (double)available) return TOMBOLA_OK;
@@ -249,6 +257,16 @@ static enum tombola_status make_context(struct tombola__llama *self, struct tomb
                        "the model is one for embeddings; only decoders of text are supported");
 }
 
+/* libllama moves the keys of a quantised cache through a rotation that it makes only for heads of a multiple
+ * of 64, all of one size, and unless this variable is set; without it, it follows a null pointer. */
+static bool can_shift(const struct tombola__llama *self, enum tombola_kv_type type) {
+  if (llama_model_is_recurrent(self->model) || llama_model_is_hybrid(self->model)) return false;
+  if (!llama_memory_can_shift(llama_get_memory(self->context))) return false;
+  if (type != TOMBOLA_KV_I8) return true;
+  return key_length(self->model) % 64 == 0 && llama_model_n_swa(self->model) == 0 &&
+         !getenv("LLAMA_ATTN_ROT_DISABLE");
+}
+
 /* ---- all of it ---- */
 
 static bool make_batch(struct tombola__llama *self, size_t size, size_t sequences) {
@@ -295,6 +313,7 @@ static enum tombola_status load(struct tombola__llama *self, const char *path,
   if (status == TOMBOLA_OK) status = make_context(self, params, error);
   if (status != TOMBOLA_OK) return status;
   self->vocab = llama_model_get_vocab(self->model);
+  self->can_shift = can_shift(self, params->kv_type);
   if (!make_batch(self, params->batch, params->sequences)) return tombola__no_memory(error);
   if (!fill_info(self, path, params)) return tombola__no_memory(error);
   return tombola__llama_make_vocabulary(self, error);

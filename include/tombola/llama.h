@@ -15,11 +15,14 @@ struct llama_sampler;
 
 /* The backend for GGUF files. Give it to tombola_model_load().
  *
- * It runs on libllama's GPU devices when there are any, otherwise on the CPU. Each sequence has its own part
- * of the cache, so that one sequence's rows don't depend on where the others stand; `copy` therefore empties
- * the target and copies the buffers (before the next decode). Recurrent models (Mamba, RWKV) and hybrids
- * can't forget a part of a sequence or copy one: remove and copy then are UNSUPPORTED, and a decode that
- * fails empties the sequences it touched. Encoder-decoder, embedding and diffusion models are UNSUPPORTED.
+ * It runs on libllama's GPU devices when there are any, otherwise on the CPU. Encoder-decoder, embedding and
+ * diffusion models are UNSUPPORTED.
+ *
+ * Each sequence has its own part of the cache, so that one sequence's rows don't depend on where the others
+ * stand. `copy` therefore copies the buffers (before the next decode) and needs an empty target. `shift`
+ * doesn't notice when it moves onto taken positions, and some models can't do it, more of them with an i8
+ * cache. Recurrent models (Mamba, RWKV) and hybrids can't shift, nor forget or copy a part of a sequence; all
+ * that is UNSUPPORTED, and a decode that fails empties the sequences of theirs that it touched.
  *
  * The first load sends libllama's log, which the whole process shares, to this backend: it is silent, and its
  * errors end up in the tombola_error. A program that wants the log calls llama_log_set() after its first

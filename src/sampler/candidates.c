@@ -14,14 +14,19 @@
 
 /* ---- life ---- */
 
+/* Both arrays grow or neither, because the next resize must name the size that each of them has. */
 static enum tombola_status grow_slots(struct tombola__candidates *c, size_t capacity) {
   if (capacity > c->n_blocks) capacity = c->n_blocks;
-  void *blocks = tombola__resize(&c->allocator, c->blocks, c->slot_capacity, capacity, sizeof *c->blocks);
-  if (!blocks) return TOMBOLA_NO_MEMORY;
-  c->blocks = blocks;
-  void *block_of =
-      tombola__resize(&c->allocator, c->block_of, c->slot_capacity, capacity, sizeof *c->block_of);
+  uint32_t *block_of = tombola__new(&c->allocator, capacity, sizeof *block_of);
   if (!block_of) return TOMBOLA_NO_MEMORY;
+  void *blocks = tombola__resize(&c->allocator, c->blocks, c->slot_capacity, capacity, sizeof *c->blocks);
+  if (!blocks) {
+    tombola__free(&c->allocator, block_of);
+    return TOMBOLA_NO_MEMORY;
+  }
+  if (c->n_slots) memcpy(block_of, c->block_of, c->n_slots * sizeof *block_of);
+  tombola__free(&c->allocator, c->block_of);
+  c->blocks = blocks;
   c->block_of = block_of;
   c->slot_capacity = capacity;
   return TOMBOLA_OK;

@@ -32,6 +32,10 @@ build_and_install() {
   rm -rf "$work/prefix" "$moved"
   quietly cmake --install "$work/build" --prefix "$work/prefix"
   mv "$work/prefix" "$moved"
+  for header in "$TOMBOLA_SOURCE"/include/tombola/*.h; do
+    name=$(basename "$header")
+    [ -f "$moved/include/tombola/$name" ] || { [ "$name" = llama.h ] && [ -z "${LLAMA_DIR:-}" ]; } || fail "$name is not installed"
+  done
   if grep -rIlE "$work/(build|prefix)|/\.cache/" "$moved/lib/cmake/tombola" "$moved"/lib/pkgconfig/*.pc >"$work/log"; then
     fail "an installed file names the build machine: $(cat "$work/log")"
   fi

@@ -13,7 +13,7 @@ import tempfile
 C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math",
        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
        "stdnoreturn", "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype"}
-CORE_PUBLIC = {"status", "vocabulary", "sampler", "text", "tombola"}
+CORE_PUBLIC = {"status", "vocabulary", "sampler", "stage", "text", "tombola"}
 PUBLIC = CORE_PUBLIC | {"model", "session", "llama"}
 SIMD = {"immintrin.h", "cpuid.h", "arm_neon.h"}
 SYSTEM_RANDOM = {"sys/random.h", "unistd.h"}
@@ -34,7 +34,8 @@ ROOMS = {
     "programs": (["src/base", "src/kernels"], PUBLIC, None),  # bench times the kernels
 }
 # Which public headers each public header sees: the core's never one of the session layer's.
-HEADER_SEES = {"status": set(), "vocabulary": {"status"}, "sampler": {"status", "vocabulary"}, "text": {"status"},
+HEADER_SEES = {"status": set(), "vocabulary": {"status"}, "sampler": {"status", "vocabulary"},
+               "stage": {"status", "vocabulary", "sampler"}, "text": {"status"},
                "tombola": CORE_PUBLIC, "model": CORE_PUBLIC, "session": CORE_PUBLIC | {"model"},
                "llama": PUBLIC - {"session"}}
 LIBRARIES = {"llama": r"^(llama|ggml|gguf)", "yyjson": r"^yyjson", "libedit": r"^(histedit|editline)",

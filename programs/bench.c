@@ -51,6 +51,11 @@ struct bench_line {
   struct bench_times ours, peer, floor; /* a minimum of 0: not measured */
 };
 
+static const char *line_name(const struct bench_line *line, char *name, size_t size) {
+  snprintf(name, size, "%s%s", line->which->name, shape_names[line->shape]);
+  return name;
+}
+
 /* ---- what is measured ---- */
 
 struct ours {
@@ -181,8 +186,8 @@ static void print_json(const struct bench_line *line, bool first) {
 
 static void print_line(const struct bench_line *line) {
   char name[64];
-  snprintf(name, sizeof name, "%s%s", line->which->name, shape_names[line->shape]);
-  printf("%-24s %7zu %10.1f %10.1f", name, line->vocab, line->ours.min / 1e3, line->ours.median / 1e3);
+  printf("%-24s %7zu %10.1f %10.1f", line_name(line, name, sizeof name), line->vocab, line->ours.min / 1e3,
+         line->ours.median / 1e3);
   if (line->floor.min > 0)
     printf("   %6.2f x %-6s", line->ours.min / line->floor.min, floor_names[line->which->floor]);
   else
@@ -228,7 +233,7 @@ static int print_head(bool json) {
 static bool wanted(const struct options *options, const struct bench_line *line) {
   char name[64];
   if (line->shape != SHAPE_USUAL && !options->bench_vocab && line->vocab != WORST_VOCAB) return false;
-  snprintf(name, sizeof name, "%s%s", line->which->name, shape_names[line->shape]);
+  line_name(line, name, sizeof name);
   return !options->bench_case || strcmp(options->bench_case, line->which->name) == 0 ||
          strcmp(options->bench_case, name) == 0;
 }
@@ -257,9 +262,24 @@ static int bench_row(const struct options *options, enum bench_shape shape, size
   return code;
 }
 
+static int check_case(const char *wish) {
+  for (int shape = 0; shape < SHAPE_COUNT; shape++) {
+    for (size_t i = 0; i < CASE_COUNT; i++) {
+      struct bench_line line = {.which = &cases[i], .shape = (enum bench_shape)shape};
+      char name[64];
+      if (strcmp(line_name(&line, name, sizeof name), wish) == 0) return EXIT_OK;
+    }
+  }
+  return complain_usage(
+      "--case %s: no such case; there are greedy, llama_default, penalties, min_p, plain and top_p, "
+      "each also as NAME/equal, NAME/ascending and NAME/descending",
+      wish);
+}
+
 static int bench_all(const struct options *options) {
   size_t lines = 0;
-  int code = print_head(options->json);
+  int code = options->bench_case ? check_case(options->bench_case) : EXIT_OK;
+  if (code == EXIT_OK) code = print_head(options->json);
   for (int shape = 0; code == EXIT_OK && shape < SHAPE_COUNT; shape++) {
     if (options->bench_vocab) {
       code = bench_row(options, (enum bench_shape)shape, (size_t)options->bench_vocab, &lines);
@@ -269,11 +289,6 @@ static int bench_all(const struct options *options) {
       code = bench_row(options, (enum bench_shape)shape, vocabularies[i], &lines);
   }
   if (options->json && code == EXIT_OK) puts("]");
-  if (code == EXIT_OK && lines == 0)
-    return complain_usage(
-        "--case %s: no such case; there are greedy, llama_default, penalties, min_p, plain and top_p, "
-        "each also as NAME/equal, NAME/ascending and NAME/descending",
-        options->bench_case);
   return code;
 }
 

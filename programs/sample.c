@@ -69,7 +69,7 @@ static int sample_one(struct options *options) {
   else if (options->json)
     code = sample_write_result(stdout, &result, true) ? EXIT_OK : EXIT_FAILED;
   else
-    sample_print_table(stdout, &request, &result, TABLE_ROWS, false);
+    sample_print_table(stdout, &request, &result, TABLE_ROWS);
   sample_result_free(&result);
   sample_request_free(&request);
   return code;
@@ -119,7 +119,7 @@ static int refuse_flags(const struct options *options) {
   for (size_t i = 0; option_at(i, &option); i++) {
     bool about_a_row = option.group == GROUP_SAMPLE && strcmp(option.name, "batch") != 0;
     if ((about_a_row || option.group == GROUP_SAMPLING) && options->origins[i] == ORIGIN_FLAG)
-      return complain_usage("--%s can't be given with --batch: each line has its own", option.name);
+      return complain_usage("%s can't be given with --batch: each line has its own", option.name);
   }
   return EXIT_OK;
 }

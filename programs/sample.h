@@ -92,6 +92,6 @@ bool sample_write_error(FILE *out, const struct tombola_error *error);
 
 /* A table of the `top` most likely kept tokens. */
 void sample_print_table(FILE *out, const struct sample_request *request, const struct sample_result *result,
-                        size_t top, bool color);
+                        size_t top);
 
 #endif

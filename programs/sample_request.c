@@ -67,12 +67,22 @@ static enum tombola_status list_and_draw(tombola_sampler *sampler, const struct 
   return status;
 }
 
+static enum tombola_status check_history(const struct sample_request *request, struct tombola_error *error) {
+  for (size_t i = 0; i < request->n_history; i++)
+    if (request->history[i] < 0 || (size_t)request->history[i] >= request->row.row.count)
+      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, "history",
+                         "history: token %d is outside the row (0 to %zu)", (int)request->history[i],
+                         request->row.row.count - 1);
+  return TOMBOLA_OK;
+}
+
 enum tombola_status sample_request_run(const struct sample_request *request, struct sample_result *result,
                                        struct tombola_error *error) {
   tombola_sampler *sampler = NULL;
   memset(result, 0, sizeof *result);
-  enum tombola_status status =
-      tombola_sampler_new(&request->params, NULL, request->row.row.count, NULL, &sampler, error);
+  enum tombola_status status = check_history(request, error);
+  if (status == TOMBOLA_OK)
+    status = tombola_sampler_new(&request->params, NULL, request->row.row.count, NULL, &sampler, error);
   if (status != TOMBOLA_OK) return status;
   result->kept = malloc(request->row.row.count * sizeof *result->kept);
   result->tokens = malloc((request->draws + 1) * sizeof *result->tokens);

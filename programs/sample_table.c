@@ -35,19 +35,16 @@ static bool has_utf8(void) {
   return false;
 }
 
-static void print_bar(FILE *out, double part, bool utf8) {
+/* Returns the width in characters. */
+static long print_bar(FILE *out, double part, bool utf8) {
   static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   long units = lround(part * BAR_WIDTH * 8);
   long full = utf8 ? units / 8 : (units + 4) / 8;
-  long width = full;
   for (long i = 0; i < full; i++)
     fputs(utf8 ? "█" : "#", out);
-  if (utf8 && units % 8) {
-    fputs(eighths[units % 8], out);
-    width++;
-  }
-  for (; width < BAR_WIDTH; width++)
-    putc(' ', out);
+  if (!utf8 || units % 8 == 0) return full;
+  fputs(eighths[units % 8], out);
+  return full + 1;
 }
 
 /* The rest in one line, so that nothing kept or drawn is silently left out. */
@@ -74,8 +71,7 @@ static void print_tokens(FILE *out, const struct sample_result *result) {
 }
 
 void sample_print_table(FILE *out, const struct sample_request *request, const struct sample_result *result,
-                        size_t top, bool color) {
-  const char *bold = color ? "\033[1m" : "", *plain = color ? "\033[0m" : "";
+                        size_t top) {
   struct tombola_candidate *sorted = malloc(result->n_kept * sizeof *sorted + 1);
   if (!sorted) return;
   memcpy(sorted, result->kept, result->n_kept * sizeof *sorted);
@@ -85,14 +81,13 @@ void sample_print_table(FILE *out, const struct sample_request *request, const s
 
   fprintf(out, "%s: %zu of %zu tokens kept, seed %llu\n%s\n\n", request->params.dialect, result->n_kept,
           request->row.row.count, (unsigned long long)result->seed, result->chain);
-  fprintf(out, "%s%9s  %10s  %8s  %-*s %8s%s\n", bold, "token", "logit", "p", BAR_WIDTH, "", "drawn", plain);
+  fprintf(out, "%9s  %10s  %8s  %-*s %8s\n", "token", "logit", "p", BAR_WIDTH, "", "drawn");
   for (size_t i = 0; i < shown; i++) {
     size_t count = count_of(result, sorted[i].id);
-    fprintf(out, "%s%9d  %10.4f  %7.3f%%  ", count ? bold : "", (int)sorted[i].id, (double)sorted[i].logit,
-            100 * sorted[i].p);
-    print_bar(out, sorted[i].p, utf8);
-    if (count) fprintf(out, " %8zu", count);
-    fprintf(out, "%s\n", count ? plain : "");
+    fprintf(out, "%9d  %10.4f  %7.3f%%  ", (int)sorted[i].id, (double)sorted[i].logit, 100 * sorted[i].p);
+    long width = print_bar(out, sorted[i].p, utf8);
+    if (count) fprintf(out, "%*s %8zu", (int)(BAR_WIDTH - width), "", count);
+    putc('\n', out);
   }
   if (shown < result->n_kept) print_rest(out, result, sorted, shown);
   putc('\n', out);

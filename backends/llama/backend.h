@@ -41,6 +41,14 @@ const char *tombola__llama_log_text(void);
 /* The status for a failure that only the log explains: NO_MEMORY when it speaks of allocation, else
  * `otherwise`. */
 enum tombola_status tombola__llama_log_status(enum tombola_status otherwise);
+/* Fails with "PATH: cannot be loaded: …". */
+enum tombola_status tombola__llama_log_fail(struct tombola_error *error, const char *path);
+
+/* ---- header.c: the file's keys ---- */
+
+/* Refuses what libllama would end the process on. */
+enum tombola_status tombola__llama_check_header(const char *path, const struct tombola_allocator *allocator,
+                                                struct tombola_error *error);
 
 /* ---- machine.c: the machine ---- */
 

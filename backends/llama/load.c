@@ -126,9 +126,7 @@ static enum tombola_status load_model(struct tombola__llama *self, const char *p
   if (self->model) return TOMBOLA_OK;
   if (loading.cancelled)
     return tombola__fail(error, TOMBOLA_CANCELLED, "model", "%s: loading was cancelled", path);
-  const char *cause = tombola__llama_log_text();
-  return tombola__fail(error, tombola__llama_log_status(TOMBOLA_FORMAT), "model", "%s: cannot be loaded: %s",
-                       path, cause[0] ? cause : "libllama doesn't say why");
+  return tombola__llama_log_fail(error, path);
 }
 
 /* Models that libllama loads but that don't continue a text by themselves. */
@@ -326,6 +324,7 @@ enum tombola_status tombola__llama_load(const char *path, const struct tombola_m
   struct tombola_model_params params = *given;
   enum tombola_status status = complete_params(&params, error);
   if (status == TOMBOLA_OK) status = check_file(path, error);
+  if (status == TOMBOLA_OK) status = tombola__llama_check_header(path, params.allocator, error);
   if (status != TOMBOLA_OK) return status;
   struct tombola__llama *self = tombola__new(params.allocator, 1, sizeof *self);
   if (!self) return tombola__no_memory(error);

@@ -12,21 +12,27 @@
 
 static _Thread_local char first_error[256];
 
-/* Messages look like "function_name: what happened\n", sometimes with "error loading model: " in between. */
-static const char *without_prefix(const char *text) {
-  const char *end = text;
-  while (isalnum((unsigned char)*end) || *end == '_' || *end == '~')
-    end++;
-  if (end != text && end[0] == ':' && end[1] == ' ') text = end + 2;
+/* Messages look like "function_name: what happened\n", some with several names in front, as errors were
+ * passed on. */
+static const char *without_prefixes(const char *text) {
   static const char loading[] = "error loading model: ";
-  if (strncmp(text, loading, sizeof loading - 1) == 0) text += sizeof loading - 1;
-  return text;
+  for (;;) {
+    const char *end = text;
+    while (isalnum((unsigned char)*end) || *end == '_' || *end == '~')
+      end++;
+    if (strncmp(text, loading, sizeof loading - 1) == 0)
+      text += sizeof loading - 1;
+    else if (end != text && end[0] == ':' && end[1] == ' ')
+      text = end + 2;
+    else
+      return text;
+  }
 }
 
 static void on_log(enum ggml_log_level level, const char *text, void *context) {
   (void)context;
   if (level != GGML_LOG_LEVEL_ERROR || first_error[0] != '\0') return;
-  snprintf(first_error, sizeof first_error, "%s", without_prefix(text));
+  snprintf(first_error, sizeof first_error, "%s", without_prefixes(text));
   first_error[strcspn(first_error, "\n")] = '\0';
 }
 
@@ -52,4 +58,9 @@ const char *tombola__llama_log_text(void) {
 
 enum tombola_status tombola__llama_log_status(enum tombola_status otherwise) {
   return strstr(first_error, "alloc") ? TOMBOLA_NO_MEMORY : otherwise;
+}
+
+enum tombola_status tombola__llama_log_fail(struct tombola_error *error, const char *path) {
+  return tombola__fail(error, tombola__llama_log_status(TOMBOLA_FORMAT), "model", "%s: cannot be loaded: %s",
+                       path, first_error[0] ? first_error : "libllama doesn't say why");
 }

@@ -126,9 +126,26 @@ static void models_of_other_kinds(void **state) {
   (void)state;
   struct tombola_model_params params = support_params(256, 1);
   assert_true(tiny_write(path, TINY_NO_TENSORS));
-  refused(TOMBOLA_FORMAT, "tensor", &params);
+  refused(TOMBOLA_UNSUPPORTED, "no weights", &params);
   assert_true(tiny_write(path, TINY_EMBEDDING));
   refused(TOMBOLA_UNSUPPORTED, "embeddings", &params);
+}
+
+/* On each of these libllama ends the process. */
+static void damaged(void **state) {
+  (void)state;
+  struct tombola_model_params params = support_params(256, 1);
+  static const struct {
+    enum tiny_kind kind;
+    const char *word;
+  } files[] = {{TINY_NO_LAYERS, "0 layers"},
+               {TINY_ODD_HEADS, "odd number"},
+               {TINY_BAD_EPSILON, "epsilon"},
+               {TINY_TWICE, "'the' is there twice"}};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    assert_true(tiny_write(path, files[i].kind));
+    refused(TOMBOLA_FORMAT, files[i].word, &params);
+  }
 }
 
 /* ---- parameters ---- */
@@ -384,6 +401,7 @@ int main(void) {
       cmocka_unit_test(truncated),
       cmocka_unit_test(models_of_other_kinds),
       cmocka_unit_test(progress),
+      cmocka_unit_test(damaged),
       cmocka_unit_test(sizes),
       cmocka_unit_test(bytes_are_bytes),
       cmocka_unit_test(characters_without_token),

@@ -19,6 +19,10 @@ enum tiny_kind {
   TINY_EMBEDDING,   /* attends to both sides */
   TINY_NO_BYTES,    /* no byte-fallback tokens */
   TINY_SMALL_HEADS, /* two heads of 32 instead of one of 64 */
+  TINY_NO_LAYERS,   /* its number of layers is 0 */
+  TINY_ODD_HEADS,   /* 64 heads of one number */
+  TINY_BAD_EPSILON, /* below 0 */
+  TINY_TWICE,       /* one word twice */
   TINY_NO_START     /* asks for a start token that it doesn't have */
 };
 
@@ -85,6 +89,7 @@ static inline void tiny_vocabulary(struct gguf_context *file, enum tiny_kind kin
     tokens[TINY_FIRST_WORD + i] = tiny_words[i];
     types[TINY_FIRST_WORD + i] = NORMAL;
   }
+  if (kind == TINY_TWICE) tokens[TINY_FIRST_WORD + 4] = tiny_words[3];
   /* The spelling of byte 0xEA is taken by the word, so that byte has no token. */
   for (size_t byte = 0, i = TINY_FIRST_BYTE; i < count; byte++) {
     if (byte == 0xEA) continue;
@@ -107,10 +112,13 @@ static inline bool tiny_write(const char *path, enum tiny_kind kind) {
   gguf_set_val_str(file, "general.architecture", "llama");
   gguf_set_val_u32(file, "llama.context_length", TINY_CONTEXT);
   gguf_set_val_u32(file, "llama.embedding_length", TINY_WIDTH);
-  gguf_set_val_u32(file, "llama.block_count", 1);
+  gguf_set_val_u32(file, "llama.block_count", kind == TINY_NO_LAYERS ? 0 : 1);
   gguf_set_val_u32(file, "llama.feed_forward_length", TINY_HIDDEN);
-  gguf_set_val_u32(file, "llama.attention.head_count", kind == TINY_SMALL_HEADS ? 2 : 1);
-  gguf_set_val_f32(file, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+  gguf_set_val_u32(file, "llama.attention.head_count",
+                   kind == TINY_SMALL_HEADS ? 2
+                   : kind == TINY_ODD_HEADS ? TINY_WIDTH
+                                            : 1);
+  gguf_set_val_f32(file, "llama.attention.layer_norm_rms_epsilon", kind == TINY_BAD_EPSILON ? -1 : 1e-5f);
   if (kind == TINY_EMBEDDING) gguf_set_val_bool(file, "llama.attention.causal", false);
   tiny_vocabulary(file, kind);
   if (kind != TINY_NO_TENSORS) tiny_weights(context, file, (int64_t)tiny_count(kind));

@@ -125,23 +125,19 @@ static void take_line(struct chat *chat, const char *line, size_t length) {
   }
 }
 
-static void converse(struct chat *chat) {
+/* Returns how the last line came. */
+static enum line_result converse(struct chat *chat) {
   const char *line;
   size_t length;
+  enum line_result result = LINE_READ;
   while (!chat->leaves) {
-    switch (line_read(&line, &length)) {
-    case LINE_READ: take_line(chat, line, length); break;
-    case LINE_END: chat->leaves = true; break;
-    case LINE_INTERRUPTED:
-      chat->exit_status = EXIT_INTERRUPTED;
-      chat->leaves = true;
-      break;
-    case LINE_FAILED:
+    result = line_read(&line, &length);
+    if (result == LINE_FAILED)
       chat->exit_status = complain("cannot read standard input: %s", strerror(errno));
-      chat->leaves = true;
-      break;
-    }
+    if (result != LINE_READ) break;
+    take_line(chat, line, length);
   }
+  return result;
 }
 
 static int hold(struct chat *chat) {
@@ -151,9 +147,8 @@ static int hold(struct chat *chat) {
     return complain("out of memory");
   }
   if (person) terminal_dim("/help lists the commands; Ctrl-D leaves");
-  converse(chat);
+  if (converse(chat) == LINE_END && person) fputc('\n', stderr);
   line_stop();
-  if (person && chat->exit_status != EXIT_OK) fputc('\n', stderr);
   conversation_free(&chat->conversation);
   return chat->exit_status;
 }

@@ -43,11 +43,13 @@ void conversation_free(struct conversation *conversation) {
 /* ---- messages to tokens
  * ------------------------------------------------------------------------------------------ */
 
-/* Without a chat format the texts stand one after the other, a line each. */
+/* Without a chat format an answer continues its question, and the next question begins a line. */
 static enum tombola_status render_plain(const struct conversation *conversation, struct text *out) {
   for (size_t i = 0; i < conversation->count; i++) {
-    if (i && !text_add(out, "\n", 1)) return TOMBOLA_NO_MEMORY;
-    if (!text_add_string(out, conversation->messages[i].content)) return TOMBOLA_NO_MEMORY;
+    const struct tombola_chat_message *message = &conversation->messages[i];
+    bool begins_line = i > 0 && strcmp(message->role, "assistant") != 0;
+    if (begins_line && !text_add(out, "\n", 1)) return TOMBOLA_NO_MEMORY;
+    if (!text_add_string(out, message->content)) return TOMBOLA_NO_MEMORY;
   }
   return TOMBOLA_OK;
 }

@@ -52,7 +52,6 @@ static enum line_result read_plain(const char **line, size_t *length) {
   }
   errno = 0;
   got = getline(&reader.line, &reader.room, stdin);
-  if (interrupted()) return LINE_INTERRUPTED;
   if (got < 0) return feof(stdin) ? LINE_END : LINE_FAILED;
   if (got > 0 && reader.line[got - 1] == '\n') got--;
   if (got > 0 && reader.line[got - 1] == '\r') got--;
@@ -89,16 +88,14 @@ static char *show_prompt(EditLine *editor) {
   return (char *)(uintptr_t)reader.prompt;
 }
 
-/* After a signal; true when reading goes on. Ctrl-Z gave the terminal to the shell, so it is set up again. */
-static bool after_signal(EditLine *editor) {
-  if (interrupted()) return false;
+/* Ctrl-Z gave the terminal to the shell, so it is set up again when it comes back. */
+static void after_signal(EditLine *editor) {
   if (resized) el_resize(editor);
   if (continued) {
     el_set(editor, EL_PREP_TERM, 1);
     el_set(editor, EL_REFRESH);
   }
   resized = continued = 0;
-  return true;
 }
 
 /* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
@@ -110,7 +107,10 @@ static int read_character(EditLine *editor, wchar_t *character) {
     char byte;
     size_t used;
     ssize_t got = read(STDIN_FILENO, &byte, 1);
-    if (got < 0 && errno == EINTR && after_signal(editor)) continue;
+    if (got < 0 && errno == EINTR) {
+      after_signal(editor);
+      continue;
+    }
     if (got <= 0) return (int)got;
     used = mbrtowc(character, &byte, 1, &shift);
     if (used == (size_t)-2) continue;
@@ -141,7 +141,7 @@ static bool start_editor(void) {
 
 static void remember(const char *line) {
   HistEvent event;
-  if (line[strspn(line, " \t\n")] == '\0') return;
+  if (line[strspn(line, " \t")] == '\0') return;
   history(reader.history, &event, H_ENTER, line);
   if (reader.history_path[0]) history(reader.history, &event, H_SAVE, reader.history_path);
 }
@@ -151,16 +151,17 @@ static enum line_result read_edited(const char **line, size_t *length) {
   const char *got;
   char *copy;
   errno = 0;
+  el_set(reader.editor, EL_PREP_TERM,
+         1); /* before the prompt shows, so that no key is lost to the usual mode */
   got = el_gets(reader.editor, &count);
-  if (interrupted()) return LINE_INTERRUPTED;
   if (!got || count <= 0) return count < 0 && errno ? LINE_FAILED : LINE_END;
-  remember(got);
   copy = realloc(reader.line, (size_t)count + 1);
   if (!copy) return LINE_FAILED;
   reader.line = copy;
   memcpy(copy, got, (size_t)count);
   if (copy[count - 1] == '\n') count--;
   copy[count] = '\0';
+  remember(copy);
   *line = copy;
   *length = (size_t)count;
   return LINE_READ;
@@ -207,7 +208,7 @@ void line_stop(void) {
 
 enum line_result line_read(const char **line, size_t *length) {
   fflush(stdout);
-  interrupt_set(INTERRUPT_READS);
+  interrupt_set(INTERRUPT_LEAVES);
 #ifdef HAVE_LIBEDIT
   if (reader.editor) return read_edited(line, length);
 #endif

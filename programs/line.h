@@ -9,9 +9,8 @@
 
 enum line_result {
   LINE_READ,
-  LINE_END,         /* end of input, Ctrl-D */
-  LINE_INTERRUPTED, /* Ctrl-C */
-  LINE_FAILED       /* errno says why */
+  LINE_END,   /* end of input, Ctrl-D */
+  LINE_FAILED /* errno says why */
 };
 
 /* Whether a person sits there: standard input is a terminal, and so is where the prompt is shown. */
@@ -21,8 +20,8 @@ bool line_is_interactive(void);
 bool line_start(const char *prompt);
 void line_stop(void);
 
-/* The next line without its end, NUL-terminated, valid until the next call. *length counts a NUL in it as
- * well. */
+/* The next line without its end; Ctrl-C meanwhile leaves the process with status 130. The line is
+ * NUL-terminated, valid until the next call. *length counts a NUL in it as well. */
 enum line_result line_read(const char **line, size_t *length);
 
 #endif

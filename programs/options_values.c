@@ -56,7 +56,8 @@ enum tombola_status option_set_greedy(struct options *options, const char *text,
   return tombola_sampler_params_set(&options->sampler, "temperature", "0", error);
 }
 
-/* ---- seed -------------------------------------------------------------------------------------------------------- */
+/* ---- seed
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* A sampler's seed, as these parameters give it. */
 static bool try_seed(const struct tombola_sampler_params *params, uint64_t *seed) {
@@ -67,7 +68,8 @@ static bool try_seed(const struct tombola_sampler_params *params, uint64_t *seed
   return true;
 }
 
-/* Where no seed is given the dialect has a constant one, or takes a random one each time; two samplers show which. */
+/* Where no seed is given the dialect has a constant one, or takes a random one each time; two samplers show
+ * which. */
 void option_show_seed(const struct options *options, char *text, size_t size) {
   struct tombola_sampler_params params = options->sampler;
   uint64_t first, second;
@@ -75,7 +77,8 @@ void option_show_seed(const struct options *options, char *text, size_t size) {
   params.n_logit_bias = 0;
   if (params.seed_mode == TOMBOLA_SEED_POLICY && try_seed(&params, &first) && try_seed(&params, &second))
     snprintf(text, size, first == second ? "%llu" : "random", (unsigned long long)first);
-  else if (tombola_sampler_params_get(&params, "seed", text, size) != TOMBOLA_OK) snprintf(text, size, "%s", "");
+  else if (tombola_sampler_params_get(&params, "seed", text, size) != TOMBOLA_OK)
+    snprintf(text, size, "%s", "");
 }
 
 /* ---- order of the stages

@@ -30,7 +30,7 @@ void turn_report(const struct turn *turn, const struct engine *engine) {
   const struct tombola_generation_stats *stats = &turn->stats;
   const char *cause = why(turn);
   char prefill[32], decode[32];
-  if (turn->end == TURN_TOO_LONG || engine->options->quiet) return;
+  if (stats->prompt_run + stats->prompt_reused == 0 || engine->options->quiet) return;
   rate(prefill, sizeof(prefill), stats->prompt_run, stats->prefill_seconds);
   rate(decode, sizeof(decode), passes(stats), stats->decode_seconds);
   terminal_dim("[prompt %zu tokens (%zu cached), prefill %s; answer %zu tokens, decode %s; seed %" PRIu64

@@ -168,13 +168,15 @@ static volatile sig_atomic_t count;
 static struct termios saved;
 static volatile sig_atomic_t is_saved;
 
-/* What the handlers leave behind; only calls that are allowed in one. */
+/* How the handlers leave the terminal; only calls that are allowed in one. */
 static void restore_terminal(void) {
   static const char clear_line[] = "\r\033[K";
   ssize_t ignored = 0;
   if (state.bar) ignored = write(STDERR_FILENO, clear_line, sizeof(clear_line) - 1);
+  if (!is_saved) return;
+  if (state.terminal) ignored = write(STDERR_FILENO, "\n", 1);
   (void)ignored;
-  if (is_saved) tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+  tcsetattr(STDIN_FILENO, TCSANOW, &saved);
 }
 
 /* The first Ctrl-C of a mode may be waited for; a second one always ends the process. */

@@ -44,9 +44,9 @@ bool output_write(const char *text, size_t length);
 bool output_flush(void);
 int output_finish(void);
 
-/* What Ctrl-C does: leave the process at once with status 130; be noticed by interrupted(), to stop an answer
- * or the read that waits for a line. In those modes a second one leaves at once as well. */
-enum interrupt_mode { INTERRUPT_LEAVES, INTERRUPT_STOPS, INTERRUPT_READS };
+/* What Ctrl-C does: leave the process at once with status 130, also while a line is awaited; or stop the
+ * answer, which looks at interrupted(). A second one then leaves as well. */
+enum interrupt_mode { INTERRUPT_LEAVES, INTERRUPT_STOPS };
 void interrupt_set(enum interrupt_mode mode); /* forgets what was counted */
 bool interrupted(void);
 

@@ -71,7 +71,8 @@ bool text_add_stream(struct text *text, FILE *stream) {
     text->length += got;
     text->data[text->length] = '\0';
     if (ferror(stream)) return false;
-    if (got == 0) return true;
+    if (got == 0 || feof(stream))
+      return true; /* asking again would make a terminal wait for a second Ctrl-D */
   }
 }
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tombola chat` in a pipe: one line is one turn, the cache is reused, a full context is said and survived."""
+import os
+import re
+import signal
+import subprocess
+
+import support
+from support import PROGRAM, ids
+
+
+class Chat(support.Case):
+    def chat(self, model, stdin, *flags):
+        return self.call("chat", "-m", model, *flags, stdin=stdin)
+
+    def stats(self, result):
+        """(prompt tokens, cached, answer tokens) of each turn."""
+        found = re.findall(rb"\[prompt (\d+) tokens \((\d+) cached\).*?answer (\d+) tokens", result.stderr)
+        return [tuple(map(int, row)) for row in found]
+
+    def test_one_line_one_turn(self):
+        result = self.chat(self.script("Hello", " you"), "one\ntwo\nthree")
+        self.check(result, 0, "Hello you\n" * 3)
+        self.assertNotIn(b">>>", result.stdout + result.stderr)
+        self.assertEqual(len(self.stats(result)), 3)
+
+    def test_the_cache_serves_all_but_the_new_turn(self):
+        turns = self.stats(self.chat(self.script("Hello", " you"), "one\ntwo\nthree"))
+        # A turn adds the end token of the answer, a line end, the question in its frame and the beginning of the
+        # answer; everything before it is cached, the answer included.
+        frame = len("\n" "user\n" "\n" "assistant\n") + 4
+        self.assertEqual(turns[0], (frame - 2 + 3, 0, 2))
+        for before, turn, question in zip(turns, turns[1:], ("two", "three")):
+            self.assertEqual(turn[1], before[0] + before[2])
+            self.assertEqual(turn[0], before[0] + before[2] + frame + len(question))
+
+    def test_tokens_that_their_text_would_not_give(self):
+        # The answer is spelled in single letters, which the tokeniser would join: its tokens must be kept as they are.
+        model = self.script("Hello", steps=[ord(c) - 32 + 3 for c in "Hello"])
+        turns = self.stats(self.chat(model, "one\ntwo", "--greedy"))
+        self.assertEqual(turns[0][2], 5)
+        self.assertEqual(turns[1][1], turns[0][0] + 5)
+
+    def test_text_that_is_no_utf8(self):
+        turns = self.stats(self.chat(self.script(b"\xff", b"\xe2\x82", "\0x"), "one\ntwo", "--greedy"))
+        self.assertEqual(turns[1][1], turns[0][0] + 3)
+
+    def test_the_token_at_the_limit_is_not_cached(self):
+        turns = self.stats(self.chat(self.script("a", after="repeat"), "one\ntwo", "-n", "5"))
+        self.assertEqual(turns[0][2], 5)
+        self.assertEqual(turns[1][1], turns[0][0] + 4)
+
+    def test_without_a_template(self):
+        result = self.chat(self.script("a", "b", template=None), "one\ntwo")
+        self.check(result, 0, "ab\nab\n", "no chat template")
+        turns = self.stats(result)
+        self.assertEqual(turns, [(3, 0, 2), (3 + 2 + len("\ntwo"), 5, 2)])
+
+    def test_reset(self):
+        model = self.script("a", "b", "c", "d", steps=[], hash=7)
+        flags = ["-n", "20", "--ignore-eos", "-s", "5", "--temp", "1"]
+        result = self.chat(model, "one\n/reset\none\none\n", *flags)
+        self.check(result, 0, None, "the conversation starts again")
+        turns = self.stats(result)
+        self.assertEqual(turns[0][0], turns[1][0])
+        self.assertEqual(turns[1][1], 0)
+        self.assertGreater(turns[2][1], 0)
+        first = self.chat(model, "one\n", *flags).stdout
+        self.assertTrue(result.stdout.startswith(first + first))
+
+    def test_commands(self):
+        result = self.chat(self.script("a"), "/help\n/nonsense\n/reset now\n /usr/bin\n/exit\nnot asked\n")
+        self.check(result, 0, "a\n", "/reset", "/exit", "no command /nonsense", "/reset takes nothing")
+        for word in ("/quit", "/bye", "/exit"):
+            self.check(self.chat(self.script("a"), word + "\nnot asked\n"), 0, b"")
+
+    def test_empty_lines(self):
+        self.check(self.chat(self.script("a"), "one\n\n \ntwo\n"), 0, "a\na\n")
+        result = self.chat(self.script("a"), "one\n\ntwo\n", "--dialect", "rml")
+        self.check(result, 0, "a\n")
+
+    def test_a_prompt_is_answered_once(self):
+        self.check(self.call("chat", "-m", self.script("a"), "-p", "Hi", stdin="not\nread\n"), 0, "a\n")
+        path = self.write("prompt.txt", "Hi\n")
+        self.check(self.call("chat", "-m", self.script("a"), "-f", path, stdin="not\nread\n"), 0, "a\n")
+
+    def test_a_long_question_is_refused_and_the_chat_goes_on(self):
+        result = self.chat(self.script("a"), "one\n" + "x" * 200 + "\ntwo\n", "--ctx", "100")
+        self.check(result, 0, "a\na\n", "this was not asked", "tokens long", "holds 100", "/reset", "--ctx")
+        turns = self.stats(result)
+        self.assertEqual(len(turns), 2)
+        self.assertEqual(turns[1][1], turns[0][0] + 1)
+
+    def test_a_full_context_is_said_and_reset_helps(self):
+        result = self.chat(self.script("a", after="repeat"), "one\ntwo\n/reset\nsix\n", "--ctx", "60")
+        self.check(result, 0, None, "ended by context_full", "the context is full (60 tokens): /reset", "this was not asked")
+        answers = result.stdout.split(b"\n")
+        self.assertEqual(answers[0], answers[1])
+        self.assertEqual(len(answers), 3)
+
+    def test_a_forward_pass_that_fails(self):
+        result = self.chat(self.script("a", "b", fail_at=1), "one\ntwo\n", "--greedy")
+        self.check(result, 0, "a\nab\n", "ended by failed")
+
+    def test_nul_byte(self):
+        self.check(self.chat(self.script("a"), b"o\0ne\ntwo\n"), 0, "a\n", "NUL byte")
+
+    def test_interrupt_stops_the_answer(self):
+        process = subprocess.Popen([PROGRAM, "chat", "-m", self.script("a", after="repeat", delay_ms=20), "-n", "5000"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=self.environment)
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        self.assertEqual(os.read(process.stdout.fileno(), 1), b"a")
+        process.send_signal(signal.SIGINT)
+        while b"\n" not in os.read(process.stdout.fileno(), 1000):
+            pass
+        process.stdin.write(b"two\n")
+        process.stdin.flush()
+        self.assertEqual(os.read(process.stdout.fileno(), 1), b"a")
+        process.send_signal(signal.SIGINT)
+        while b"\n" not in os.read(process.stdout.fileno(), 1000):
+            pass
+        while b"[prompt" not in os.read(process.stderr.fileno(), 10000):
+            pass
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chat in tmux, as a person sees it: type, wait, interrupt, resize, look back, leave."""
+import shutil
+import subprocess
+import time
+
+import support
+
+
+class Screen(support.Case):
+    """One tmux server a test, on a socket of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.socket = self.path("tmux")
+        self.addCleanup(self.tmux, "kill-server")
+
+    def tmux(self, *arguments):
+        return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, env=self.environment, timeout=support.WAIT)
+
+    def start(self, *arguments):
+        # The shell prints the exit status, since tmux itself ends with the program.
+        command = " ".join([support.PROGRAM, *arguments]) + "; echo left with $?; sleep 1000"
+        result = self.tmux("new-session", "-d", "-x", "90", "-y", "20", command)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p").stdout.decode()
+
+    def expect(self, test, what):
+        end = time.monotonic() + support.WAIT
+        while not test(self.screen()):
+            if time.monotonic() > end:
+                self.fail(f"{what} did not come; the screen:\n{self.screen()}")
+            time.sleep(0.05)
+
+    def expect_text(self, text, times=1):
+        self.expect(lambda screen: screen.count(text) >= times, text)
+
+    def expect_prompt(self):
+        self.expect(lambda screen: screen.rstrip("\n").endswith("\n>>>"), "the prompt")
+
+    def test_a_conversation(self):
+        self.start("chat", "-m", self.script("Hello", " you"))
+        self.expect_prompt()
+        self.keys("How are yuo", "BSpace", "BSpace", "ou?", "Enter")
+        self.expect_text("Hello you\n")
+        self.expect_prompt()
+        self.assertIn(">>> How are you?", self.screen())
+        self.keys("Up", "Enter")
+        self.expect_text(">>> How are you?", 2)
+        self.expect_text("Hello you\n", 2)
+        self.expect_prompt()
+        self.keys("C-d")
+        self.expect_text("\nleft with 0")
+
+    def test_interrupt_and_leave(self):
+        self.start("chat", "-m", self.script("word ", after="repeat", delay_ms=20), "-n", "5000")
+        self.expect_prompt()
+        self.keys("Hi", "Enter")
+        self.expect_text("word word")
+        self.keys("C-c")
+        self.expect_text("ended by interrupted")
+        self.expect_prompt()
+        self.keys("C-c")
+        self.expect_text("\nleft with 130")
+
+    def test_resize(self):
+        self.start("chat", "-m", self.script("Hello", " you"))
+        self.expect_prompt()
+        self.keys("a question that is to be seen")
+        self.expect_text("to be seen")
+        for width in ("40", "70", "50"):
+            self.tmux("resize-window", "-x", width, "-y", "15")
+            time.sleep(0.1)
+        self.keys(" whole", "Enter")
+        self.expect_text("Hello you\n")
+        self.expect_prompt()
+        self.keys("/exit", "Enter")
+        self.expect_text("\nleft with 0")
+
+
+if __name__ == "__main__":
+    if not shutil.which("tmux"):
+        support.skip("tmux is missing")
+    support.main()

@@ -44,13 +44,14 @@ TOMBOLA_API const char *tombola_llama_version(void);
  * `sampler` then stays the caller's, otherwise llama_sampler_free() frees both. Belongs to one thread at a
  * time.
  *
- *   apply   sets `selected` and leaves the candidates as they are; tokens that an earlier sampler has removed
- * can't be chosen. When the sampler fails, `selected` is -1 (llama_sampler_sample() ends the process on that,
- * as for any sampler that selects nothing; llama_sampler_apply() leaves it to the caller), and
- *           tombola_sampler_error() says why.
- *   accept  tells the sampler; llama_sampler_sample() does so itself. An id outside the vocabulary is
- * ignored. reset   forgets the history and starts the generator again. clone   a second one in the same
- * state; NULL when there is no memory. */
+ * Apply sets `selected` and leaves the candidates as they are; tokens that an earlier sampler has removed
+ * can't be chosen. When the sampler fails, `selected` is -1 and tombola_sampler_error() says why:
+ * llama_sampler_apply() leaves that to the caller, llama_sampler_sample() ends the process on it, as for any
+ * sampler that selects nothing.
+ *
+ * Accept tells the sampler, and ignores an id outside the vocabulary; llama_sampler_sample() does it itself.
+ * Reset forgets the history and starts the generator again. Clone makes a second one in the same state, or
+ * NULL when there is no memory. */
 TOMBOLA_API struct llama_sampler *tombola_llama_sampler(tombola_sampler *sampler, size_t vocab_size);
 
 #ifdef __cplusplus

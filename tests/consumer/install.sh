@@ -61,14 +61,12 @@ refuse() {
 
 consume_by_pkg_config() {
   export PKG_CONFIG_PATH="$moved/lib/pkgconfig"
-  static=
-  [ "$linkage" = shared ] || static=--static
   for package in tombola tombola-session ${LLAMA_DIR:+tombola-llama}; do
     source=${package#tombola-}
     [ "$source" != tombola ] || source=core
     # pkg-config answers with a list of words.
     # shellcheck disable=SC2046
-    quietly "${CC:-cc}" -std=c11 -o "$work/pc_$source" "$here/$source.c" $(pkg-config $static --cflags --libs "$package")
+    quietly "${CC:-cc}" -std=c11 -o "$work/pc_$source" "$here/$source.c" $(pkg-config --cflags --libs "$package")
     quietly env LD_LIBRARY_PATH="$moved/lib" "$work/pc_$source"
     echo "pkg-config $package: $(tail -n 1 "$work/log")"
   done

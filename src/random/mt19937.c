@@ -60,10 +60,18 @@ static double uniform(void *memory) {
   return value < 1.0 ? value : nextafter(1.0, 0.0);
 }
 
+static void key(void *memory, struct tombola__noise_key *out) {
+  *out = (struct tombola__noise_key){0};
+  for (int i = 0; i < 2; i++)
+    out->key[i] = tombola__mt19937_next(memory);
+}
+
 const struct tombola__generator tombola__mt19937 = {
     .name = "mt19937",
     .state_size = sizeof(struct state),
     .max_seed = UINT32_MAX,
     .seed = seed,
     .uniform = uniform,
+    .key = key,
+    .noise = &tombola__noise_philox,
 };

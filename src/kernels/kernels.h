@@ -27,6 +27,22 @@ struct tombola__gather {
   size_t next_block;
 };
 
+/* Blocks [first, last) of a row with their maxima. Only values >= low count (low >= -FLT_MAX); the others, and
+ * -inf with them, are as if they weren't there. */
+struct tombola__part {
+  const struct tombola_row *row;
+  const uint32_t *mask;
+  const float *maxima;
+  size_t first, last;
+  float low;
+};
+
+/* How many values, the sum of their distances from an origin and of the squares of those. */
+struct tombola__moments {
+  size_t count;
+  double sum, squares;
+};
+
 struct tombola__kernels {
   const char *name; /* "scalar", "avx2" */
 
@@ -44,6 +60,23 @@ struct tombola__kernels {
    * floats, -inf where there is no token: weight exactly 0); returns the block's sum by the same tree. x may
    * equal weights. */
   float (*expsum64)(const float *x, float max, float scale, float *weights);
+
+  /* block_expsum of a part: sums[b] for b in [first, last), nothing else is written. Blocks whose maximum is
+   * below low have the sum 0. */
+  void (*part_expsum)(const struct tombola__part *part, float max, float scale, float *sums);
+
+  /* expsum64 with y = (x - max) * scale held, and *spread = the sum of weight * y by the same tree, where a
+   * weight of 0 adds 0. entropy64 doesn't write the weights. part_entropy writes the same sums as part_expsum
+   * and returns the sum of the blocks' spreads, in doubles, in order. With Z the sum of all weights the
+   * entropy is ln Z - spread / Z. */
+  float (*entropy64)(const float *x, float max, float scale, float *spread);
+  double (*part_entropy)(const struct tombola__part *part, float max, float scale, float *sums);
+
+  /* Adds to *moments what 64 values (-inf where there is none), or those of a part, have: within a block
+   * d = x - origin and d * d are added up in floats by the lanes and the tree of block_expsum, blocks are
+   * added up in doubles. */
+  void (*moments64)(const float *x, float origin, struct tombola__moments *moments);
+  void (*part_moments)(const struct tombola__part *part, float origin, struct tombola__moments *moments);
 
   /* Loads block b as 64 floats, -inf where masked out or past the end. */
   void (*load64)(const struct tombola_row *row, const uint32_t *mask, size_t block, float *out);

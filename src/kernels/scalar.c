@@ -102,13 +102,43 @@ static int block_max(const struct tombola_row *row, const uint32_t *mask, float 
   return nan;
 }
 
+static float tree(const float lane[8]) {
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
 static float expsum64(const float *x, float max, float scale, float *weights) {
   float lane[8] = {0};
   for (size_t i = 0; i < TOMBOLA__BLOCK; i++) {
     weights[i] = tombola__exp((x[i] - max) * scale);
     lane[i % 8] += weights[i];
   }
-  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+  return tree(lane);
+}
+
+/* Where the weight is 0 the exponent may be -inf, and the product with it no number: the cut stands in. */
+static float entropy64(const float *x, float max, float scale, float *spread) {
+  float lane[8] = {0}, product[8] = {0};
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++) {
+    float y = (x[i] - max) * scale;
+    float weight = tombola__exp(y);
+    lane[i % 8] += weight;
+    product[i % 8] += weight * (y > EXP_CUT ? y : EXP_CUT);
+  }
+  *spread = tree(product);
+  return tree(lane);
+}
+
+static void moments64(const float *x, float origin, struct tombola__moments *moments) {
+  float lane[8] = {0}, square[8] = {0};
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++) {
+    bool in = x[i] > -INFINITY;
+    float d = in ? x[i] - origin : 0.0f;
+    moments->count += in;
+    lane[i % 8] += d;
+    square[i % 8] += d * d;
+  }
+  moments->sum += (double)tree(lane);
+  moments->squares += (double)tree(square);
 }
 
 static void block_expsum(const struct tombola_row *row, const uint32_t *mask, const float *maxima, float max,
@@ -119,6 +149,51 @@ static void block_expsum(const struct tombola_row *row, const uint32_t *mask, co
     float x[TOMBOLA__BLOCK];
     tombola__scalar_load64(row, mask, b, x);
     sums[b] = expsum64(x, max, scale, x);
+  }
+}
+
+/* ---- parts ---- */
+
+/* Whether anything in a block of the part has a weight above 0. */
+static bool weighs(const struct tombola__part *part, size_t b, float max, float scale) {
+  return part->maxima[b] >= part->low && (part->maxima[b] - max) * scale >= EXP_CUT;
+}
+
+void tombola__scalar_load_part(const struct tombola__part *part, size_t block, float *out) {
+  tombola__scalar_load64(part->row, part->mask, block, out);
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
+    if (!(out[i] >= part->low)) out[i] = -INFINITY;
+}
+
+static void part_expsum(const struct tombola__part *part, float max, float scale, float *sums) {
+  for (size_t b = part->first; b < part->last; b++) {
+    sums[b] = 0.0f;
+    if (!weighs(part, b, max, scale)) continue;
+    float x[TOMBOLA__BLOCK];
+    tombola__scalar_load_part(part, b, x);
+    sums[b] = expsum64(x, max, scale, x);
+  }
+}
+
+static double part_entropy(const struct tombola__part *part, float max, float scale, float *sums) {
+  double total = 0.0;
+  for (size_t b = part->first; b < part->last; b++) {
+    sums[b] = 0.0f;
+    if (!weighs(part, b, max, scale)) continue;
+    float x[TOMBOLA__BLOCK], spread;
+    tombola__scalar_load_part(part, b, x);
+    sums[b] = entropy64(x, max, scale, &spread);
+    total += (double)spread;
+  }
+  return total;
+}
+
+static void part_moments(const struct tombola__part *part, float origin, struct tombola__moments *moments) {
+  for (size_t b = part->first; b < part->last; b++) {
+    if (!(part->maxima[b] >= part->low)) continue;
+    float x[TOMBOLA__BLOCK];
+    tombola__scalar_load_part(part, b, x);
+    moments64(x, origin, moments);
   }
 }
 
@@ -149,6 +224,11 @@ const struct tombola__kernels tombola__kernels_scalar = {
     .block_max = block_max,
     .block_expsum = block_expsum,
     .expsum64 = expsum64,
+    .part_expsum = part_expsum,
+    .entropy64 = entropy64,
+    .part_entropy = part_entropy,
+    .moments64 = moments64,
+    .part_moments = part_moments,
     .load64 = tombola__scalar_load64,
     .gather = gather,
     .count_at_least = count_at_least,

@@ -16,6 +16,9 @@ const struct tombola__kernels *tombola__kernels_avx2(void);
 /* load64 of the table; the other sets use it for the last, short block of a row. */
 void tombola__scalar_load64(const struct tombola_row *row, const uint32_t *mask, size_t block, float *out);
 
+/* load64 with -inf for what is below the part's low. */
+void tombola__scalar_load_part(const struct tombola__part *part, size_t block, float *out);
+
 /* The allowed tokens of a block as 64 bits, tokens that the row doesn't have left out. */
 uint64_t tombola__allowed64(size_t count, const uint32_t *mask, size_t block);
 

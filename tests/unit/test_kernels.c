@@ -160,6 +160,86 @@ static void check_block_expsum(const struct tombola__kernels *k, const struct to
   }
 }
 
+/* A part against doubles, and against the 64-value kernels by bits. */
+static void check_part(const struct tombola__kernels *k, const struct tombola__part *part, float max,
+                       float scale, float origin) {
+  float sums[65], entropy_sums[65], x[64];
+  double spread = 0.0, sum = 0.0, squares = 0.0, size = 0.0;
+  size_t n = part->last - part->first, count = 0;
+  struct tombola__moments moments = {1, 2.0, 3.0}, pieces = {1, 2.0, 3.0};
+  sums[n] = entropy_sums[n] = 77.0f;
+  k->part_expsum(part, max, scale, sums - part->first);
+  double got = k->part_entropy(part, max, scale, entropy_sums - part->first);
+  k->part_moments(part, origin, &moments);
+  for (size_t b = part->first; b < part->last; b++) {
+    float one = 0.0f;
+    double want = 0.0, want_spread = 0.0;
+    k->load64(part->row, part->mask, b, x);
+    for (size_t i = 0; i < 64; i++) {
+      if (!(x[i] >= part->low)) {
+        x[i] = -INFINITY;
+        continue;
+      }
+      double y = ((double)x[i] - (double)max) * (double)scale, d = (double)x[i] - (double)origin;
+      want += exp(y);
+      if (y > -87.0) want_spread += exp(y) * y;
+      count++;
+      sum += d;
+      squares += d * d;
+      size += fabs(d);
+    }
+    if (!(fabs((double)sums[b - part->first] - want) <= want * 88.0 * 0x1p-22 + 64.0 * 1.3e-38))
+      fail_msg("%s: part_expsum, block %zu", k->name, b);
+    assert_same_bits(entropy_sums[b - part->first], sums[b - part->first]);
+    if (part->maxima[b] >= part->low && (part->maxima[b] - max) * scale >= -87.33f) {
+      assert_same_bits(k->entropy64(x, max, scale, &one), sums[b - part->first]);
+      spread += (double)one;
+      if (!(fabs((double)one - want_spread) <= fabs(want_spread) * 88.0 * 0x1p-21 + 1e-30))
+        fail_msg("%s: entropy64, block %zu", k->name, b);
+    }
+    if (part->maxima[b] >= part->low) k->moments64(x, origin, &pieces);
+  }
+  assert_same_bits(sums[n], 77.0f);
+  assert_same_bits(entropy_sums[n], 77.0f);
+  assert_true(got == spread);
+  assert_int_equal(moments.count, count + 1);
+  assert_memory_equal(&moments, &pieces, sizeof moments);
+  if (!(size < 1e15)) return; /* squares of huge values overflow, as they may */
+  assert_true(fabs(moments.sum - 2.0 - sum) <= size * 0x1p-20 + 1e-12);
+  assert_true(fabs(moments.squares - 3.0 - squares) <= squares * 0x1p-19 + 1e-12);
+}
+
+/* What another set gives for a part, against scalar by bits. */
+static void check_same_part(const struct tombola__kernels *k, const struct tombola__part *part, float max,
+                            float scale, float origin) {
+  float mine[64], reference[64];
+  struct tombola__moments a = {0, 0.0, 0.0}, b = a;
+  size_t n = part->last - part->first;
+  k->part_expsum(part, max, scale, mine - part->first);
+  scalar->part_expsum(part, max, scale, reference - part->first);
+  assert_memory_equal(mine, reference, n * sizeof *mine);
+  assert_true(k->part_entropy(part, max, scale, mine - part->first) ==
+              scalar->part_entropy(part, max, scale, reference - part->first));
+  assert_memory_equal(mine, reference, n * sizeof *mine);
+  k->part_moments(part, origin, &a);
+  scalar->part_moments(part, origin, &b);
+  assert_memory_equal(&a, &b, sizeof a);
+}
+
+static void check_parts(const struct tombola__kernels *k, const struct tombola_row *row, const uint32_t *mask,
+                        const float *maxima, float max, float scale, struct support_rng *rng) {
+  size_t blocks = block_count(row->count);
+  struct tombola__part part = {row, mask, maxima, 0, blocks < 64 ? blocks : 64, -FLT_MAX};
+  for (int round = 0; round < 2; round++) {
+    check_part(k, &part, max, scale, max);
+    check_same_part(k, &part, max, scale, 0.5f);
+    part.last = blocks - support_below(rng, blocks);
+    part.first = part.last > 60 ? part.last - 60 : support_below(rng, part.last + 1);
+    float low = value_at(row, support_below(rng, row->count));
+    part.low = low >= -FLT_MAX ? low : -2.0f;
+  }
+}
+
 static void check_load64(const struct tombola__kernels *k, const struct tombola_row *row,
                          const uint32_t *mask) {
   for (size_t b = 0; b < block_count(row->count); b++) {
@@ -252,7 +332,10 @@ static void check_row(const struct tombola__kernels *k, const struct tombola_row
   check_gathers(k, row, mask, maxima, max, rng);
   check_counts(k, maxima, block_count(row->count), rng);
   bool finite = max > -INFINITY && max < INFINITY;
-  if (finite) check_block_expsum(k, row, mask, maxima, max, scale, sums);
+  if (finite) {
+    check_block_expsum(k, row, mask, maxima, max, scale, sums);
+    check_parts(k, row, mask, maxima, max, scale, rng);
+  }
   check_same_bits(k, row, mask, maxima, max, scale, finite ? sums : NULL);
 }
 

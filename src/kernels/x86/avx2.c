@@ -9,6 +9,7 @@
 #include "kernels/exp.h"
 
 #include <cpuid.h>
+#include <float.h>
 #include <immintrin.h>
 
 #define AVX2        __attribute__((target("avx2,fma,f16c,popcnt")))
@@ -98,6 +99,49 @@ static AVX2 float expsum64(const float *x, float max, float scale, float *weight
     sum = _mm256_add_ps(sum, w);
   }
   return sum_lanes(sum);
+}
+
+static AVX2 float entropy64(const float *x, float max, float scale, float *spread) {
+  __m256 vmax = _mm256_set1_ps(max), vscale = _mm256_set1_ps(scale), cut = _mm256_set1_ps(EXP_CUT);
+  __m256 sum = _mm256_setzero_ps(), product = sum;
+  for (size_t k = 0; k < 8; k++) {
+    __m256 y = _mm256_mul_ps(_mm256_sub_ps(_mm256_loadu_ps(x + 8 * k), vmax), vscale);
+    __m256 w = exp8(y);
+    sum = _mm256_add_ps(sum, w);
+    product = _mm256_add_ps(product, _mm256_mul_ps(w, _mm256_max_ps(y, cut)));
+  }
+  *spread = sum_lanes(product);
+  return sum_lanes(sum);
+}
+
+/* ---- moments ---- */
+
+/* The sums of a block as they grow, a lane each. */
+struct lanes {
+  __m256 sum, squares;
+  size_t count;
+};
+
+static inline AVX2_INLINE void add_moments(struct lanes *l, __m256 x, __m256 low, __m256 origin) {
+  __m256 in = _mm256_cmp_ps(x, low, _CMP_GE_OQ);
+  __m256 d = _mm256_and_ps(_mm256_sub_ps(x, origin), in);
+  l->count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
+  l->sum = _mm256_add_ps(l->sum, d);
+  l->squares = _mm256_add_ps(l->squares, _mm256_mul_ps(d, d));
+}
+
+static inline AVX2_INLINE void end_moments(const struct lanes *l, struct tombola__moments *moments) {
+  moments->count += l->count;
+  moments->sum += (double)sum_lanes(l->sum);
+  moments->squares += (double)sum_lanes(l->squares);
+}
+
+static AVX2 void moments64(const float *x, float origin, struct tombola__moments *moments) {
+  struct lanes l = {_mm256_setzero_ps(), _mm256_setzero_ps(), 0};
+  __m256 low = _mm256_set1_ps(-FLT_MAX), at = _mm256_set1_ps(origin);
+  for (size_t k = 0; k < 8; k++)
+    add_moments(&l, _mm256_loadu_ps(x + 8 * k), low, at);
+  end_moments(&l, moments);
 }
 
 /* ---- selection --------------------------------------------------------------------------------------------------- */
@@ -265,6 +309,30 @@ static void block_expsum(const struct tombola_row *row, const uint32_t *mask, co
     block_expsum_bf16(row, mask, maxima, max, scale, sums);
 }
 
+static void part_expsum(const struct tombola__part *part, float max, float scale, float *sums) {
+  if (part->row->dtype == TOMBOLA_F32)
+    part_expsum_f32(part, max, scale, sums);
+  else if (part->row->dtype == TOMBOLA_F16)
+    part_expsum_f16(part, max, scale, sums);
+  else
+    part_expsum_bf16(part, max, scale, sums);
+}
+
+static double part_entropy(const struct tombola__part *part, float max, float scale, float *sums) {
+  if (part->row->dtype == TOMBOLA_F32) return part_entropy_f32(part, max, scale, sums);
+  if (part->row->dtype == TOMBOLA_F16) return part_entropy_f16(part, max, scale, sums);
+  return part_entropy_bf16(part, max, scale, sums);
+}
+
+static void part_moments(const struct tombola__part *part, float origin, struct tombola__moments *moments) {
+  if (part->row->dtype == TOMBOLA_F32)
+    part_moments_f32(part, origin, moments);
+  else if (part->row->dtype == TOMBOLA_F16)
+    part_moments_f16(part, origin, moments);
+  else
+    part_moments_bf16(part, origin, moments);
+}
+
 static void load64(const struct tombola_row *row, const uint32_t *mask, size_t block, float *out) {
   if (row->dtype == TOMBOLA_F32)
     load64_f32(row, mask, block, out);
@@ -289,6 +357,11 @@ static const struct tombola__kernels table = {
     .block_max = block_max,
     .block_expsum = block_expsum,
     .expsum64 = expsum64,
+    .part_expsum = part_expsum,
+    .entropy64 = entropy64,
+    .part_entropy = part_entropy,
+    .moments64 = moments64,
+    .part_moments = part_moments,
     .load64 = load64,
     .gather = gather,
     .count_at_least = count_at_least,

@@ -110,5 +110,100 @@ static AVX2 void NAME(gather)(const struct tombola_row *row, const uint32_t *mas
   *out = (struct tombola__gather){count, b};
 }
 
+/* ---- parts ---- */
+
+static inline AVX2_INLINE void NAME(part_expsum_any)(const struct tombola__part *part, const uint32_t *mask,
+                                                     float max, float scale, float *sums) {
+  size_t full = part->row->count / TOMBOLA__BLOCK;
+  __m256 vmax = _mm256_set1_ps(max), vscale = _mm256_set1_ps(scale), vlow = _mm256_set1_ps(part->low);
+  for (size_t b = part->first; b < part->last; b++) {
+    sums[b] = 0.0f;
+    if (!(part->maxima[b] >= part->low && (part->maxima[b] - max) * scale >= EXP_CUT)) continue;
+    if (b == full) {
+      float x[TOMBOLA__BLOCK];
+      tombola__scalar_load_part(part, b, x);
+      sums[b] = expsum64(x, max, scale, x);
+      break;
+    }
+    __m256 sum = _mm256_setzero_ps();
+    for (size_t k = 0; k < 8; k++) {
+      __m256 x = NAME(load_vector)(part->row->data, mask, b, k);
+      __m256 w = weigh8(x, vmax, vscale);
+      sum = _mm256_add_ps(sum, _mm256_and_ps(w, _mm256_cmp_ps(x, vlow, _CMP_GE_OQ)));
+    }
+    sums[b] = sum_lanes(sum);
+  }
+}
+
+static AVX2 void NAME(part_expsum)(const struct tombola__part *part, float max, float scale, float *sums) {
+  if (part->mask)
+    NAME(part_expsum_any)(part, part->mask, max, scale, sums);
+  else
+    NAME(part_expsum_any)(part, NULL, max, scale, sums);
+}
+
+static inline AVX2_INLINE double NAME(part_entropy_any)(const struct tombola__part *part, const uint32_t *mask,
+                                                        float max, float scale, float *sums) {
+  size_t full = part->row->count / TOMBOLA__BLOCK;
+  __m256 vmax = _mm256_set1_ps(max), vscale = _mm256_set1_ps(scale), vlow = _mm256_set1_ps(part->low);
+  __m256 cut = _mm256_set1_ps(EXP_CUT);
+  double total = 0.0;
+  for (size_t b = part->first; b < part->last; b++) {
+    sums[b] = 0.0f;
+    if (!(part->maxima[b] >= part->low && (part->maxima[b] - max) * scale >= EXP_CUT)) continue;
+    if (b == full) {
+      float x[TOMBOLA__BLOCK], spread;
+      tombola__scalar_load_part(part, b, x);
+      sums[b] = entropy64(x, max, scale, &spread);
+      return total + (double)spread;
+    }
+    __m256 sum = _mm256_setzero_ps(), product = sum;
+    for (size_t k = 0; k < 8; k++) {
+      __m256 x = NAME(load_vector)(part->row->data, mask, b, k);
+      __m256 y = _mm256_mul_ps(_mm256_sub_ps(x, vmax), vscale);
+      __m256 w = _mm256_and_ps(exp8(y), _mm256_cmp_ps(x, vlow, _CMP_GE_OQ));
+      sum = _mm256_add_ps(sum, w);
+      product = _mm256_add_ps(product, _mm256_mul_ps(w, _mm256_max_ps(y, cut)));
+    }
+    sums[b] = sum_lanes(sum);
+    total += (double)sum_lanes(product);
+  }
+  return total;
+}
+
+static AVX2 double NAME(part_entropy)(const struct tombola__part *part, float max, float scale, float *sums) {
+  return part->mask ? NAME(part_entropy_any)(part, part->mask, max, scale, sums)
+                    : NAME(part_entropy_any)(part, NULL, max, scale, sums);
+}
+
+static inline AVX2_INLINE void NAME(part_moments_any)(const struct tombola__part *part, const uint32_t *mask,
+                                                      float origin, struct tombola__moments *moments) {
+  size_t full = part->row->count / TOMBOLA__BLOCK;
+  __m256 vlow = _mm256_set1_ps(part->low), vorigin = _mm256_set1_ps(origin);
+  struct tombola__moments m = *moments;
+  for (size_t b = part->first; b < part->last; b++) {
+    if (!(part->maxima[b] >= part->low)) continue;
+    if (b == full) {
+      float x[TOMBOLA__BLOCK];
+      tombola__scalar_load_part(part, b, x);
+      moments64(x, origin, &m);
+      break;
+    }
+    struct lanes l = {_mm256_setzero_ps(), _mm256_setzero_ps(), 0};
+    for (size_t k = 0; k < 8; k++)
+      add_moments(&l, NAME(load_vector)(part->row->data, mask, b, k), vlow, vorigin);
+    end_moments(&l, &m);
+  }
+  *moments = m;
+}
+
+static AVX2 void NAME(part_moments)(const struct tombola__part *part, float origin,
+                                    struct tombola__moments *moments) {
+  if (part->mask)
+    NAME(part_moments_any)(part, part->mask, origin, moments);
+  else
+    NAME(part_moments_any)(part, NULL, origin, moments);
+}
+
 #undef NAME
 #undef LOAD8

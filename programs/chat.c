@@ -109,6 +109,8 @@ static void ask(struct chat *chat, const char *line) {
   struct turn turn;
   conversation_ask(&chat->conversation, &chat->engine, line, &turn);
   turn_report(&turn, &chat->engine);
+  if (turn.end == TURN_INTERRUPTED)
+    note("there is no answer, so the question is not part of the conversation");
   turn_free(&turn);
   if (!output_flush()) chat->leaves = true;
 }

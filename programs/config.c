@@ -54,9 +54,13 @@ static bool is_shown(const struct options *options, const struct option *option)
 static void print_line(const struct options *options, const char *name, const char *text,
                        enum option_origin origin) {
   char where[64];
+  char line[512];
+  snprintf(line, sizeof(line), "%s", text);
+  for (char *c = line; *c; c++)
+    if ((unsigned char)*c < 0x20) *c = ' ';
   snprintf(where, sizeof(where), "%s%s%s", origin_names[origin], origin == ORIGIN_DIALECT ? " " : "",
            origin == ORIGIN_DIALECT ? options->sampler.dialect : "");
-  printf("%-20s %-20s %s\n", where, name, text);
+  printf("%-20s %-20s %s\n", where, name, line);
 }
 
 static bool add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name, const char *text,

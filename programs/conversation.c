@@ -155,7 +155,7 @@ struct stream {
 static bool write_since(const struct stream *stream, size_t start) {
   const struct text *answer = &stream->turn->answer;
   if (stream->engine->options->json || answer->length == start) return true;
-  return output_write(answer->data + start, answer->length - start) && output_flush();
+  return output_text(answer->data + start, answer->length - start) && output_flush();
 }
 
 static int on_token(void *context, const struct tombola_token_event *event) {

@@ -88,14 +88,21 @@ static char *show_prompt(EditLine *editor) {
   return (char *)(uintptr_t)reader.prompt;
 }
 
-/* Ctrl-Z gave the terminal to the shell, so it is set up again when it comes back. */
+/* Keys come one by one, and the terminal doesn't show them by itself. This holds between the lines as well,
+ * so that what is typed while an answer comes doesn't mix with it and no Ctrl-D is lost. After Ctrl-Z the
+ * shell has changed the terminal, which libedit doesn't know: it only acts on what it takes for a change. */
+static void prepare_terminal(EditLine *editor) {
+  if (continued) el_set(editor, EL_PREP_TERM, 0);
+  continued = 0;
+  el_set(editor, EL_PREP_TERM, 1);
+}
+
 static void after_signal(EditLine *editor) {
+  bool redraw = continued;
+  prepare_terminal(editor);
   if (resized) el_resize(editor);
-  if (continued) {
-    el_set(editor, EL_PREP_TERM, 1);
-    el_set(editor, EL_REFRESH);
-  }
-  resized = continued = 0;
+  if (redraw) el_set(editor, EL_REFRESH);
+  resized = 0;
 }
 
 /* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
@@ -151,9 +158,9 @@ static enum line_result read_edited(const char **line, size_t *length) {
   const char *got;
   char *copy;
   errno = 0;
-  el_set(reader.editor, EL_PREP_TERM,
-         1); /* before the prompt shows, so that no key is lost to the usual mode */
+  prepare_terminal(reader.editor);
   got = el_gets(reader.editor, &count);
+  prepare_terminal(reader.editor);
   if (!got || count <= 0) return count < 0 && errno ? LINE_FAILED : LINE_END;
   copy = realloc(reader.line, (size_t)count + 1);
   if (!copy) return LINE_FAILED;

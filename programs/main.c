@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct command commands[] = {
     {"chat", COMMAND_CHAT, "Talk to a model", "a conversation; one line is one turn", NULL, command_chat},
@@ -64,7 +65,8 @@ int main(int argc, char **argv) {
   const struct command *command;
   struct options none = {0};
   terminal_start(&none);
-  if (argc < 2) return help_print();
+  if (argc < 2 && isatty(STDOUT_FILENO)) return help_print();
+  if (argc < 2) return complain_usage("a command is missing (see tombola --help)");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     if (argc == 2) return help_print();
     command = command_find(argv[2]);

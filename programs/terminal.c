@@ -14,9 +14,10 @@ static struct {
   bool terminal; /* standard error */
   bool color;
   bool quiet;
-  bool bar;         /* a progress bar stands on the current line */
-  int bar_percent;  /* what it shows */
-  int output_error; /* errno of the first failed write, or 0 */
+  bool output_terminal; /* standard output */
+  bool bar;             /* a progress bar stands on the current line */
+  int bar_percent;      /* what it shows */
+  int output_error;     /* errno of the first failed write, or 0 */
 } state;
 
 /* ---- messages
@@ -93,6 +94,7 @@ static bool wants_color(enum color_mode mode) {
 void terminal_start(const struct options *options) {
   signal(SIGPIPE, SIG_IGN);
   state.terminal = isatty(STDERR_FILENO);
+  state.output_terminal = isatty(STDOUT_FILENO);
   state.color = wants_color((enum color_mode)options->color);
   state.quiet = options->quiet;
 }
@@ -145,6 +147,32 @@ static bool output_result(bool good) {
 bool output_write(const char *text, size_t length) {
   errno = 0;
   return output_result(fwrite(text, 1, length, stdout) == length);
+}
+
+/* The length of the control character at the beginning of the text: C0 but tab and line ends, DEL, C1; else
+ * 0. */
+static size_t control_length(const unsigned char *text, size_t length) {
+  if (text[0] == '\t' || text[0] == '\n' || text[0] == '\r') return 0;
+  if (text[0] < 0x20 || text[0] == 0x7f) return 1;
+  return length > 1 && text[0] == 0xc2 && text[1] < 0xa0 ? 2 : 0;
+}
+
+bool output_text(const char *text, size_t length) {
+  static const char replacement[] = "\xef\xbf\xbd";
+  size_t plain = 0;
+  if (!state.output_terminal) return output_write(text, length);
+  while (plain < length) {
+    size_t control = control_length((const unsigned char *)text + plain, length - plain);
+    if (!control) {
+      plain++;
+      continue;
+    }
+    if (!output_write(text, plain) || !output_write(replacement, 3)) return false;
+    text += plain + control;
+    length -= plain + control;
+    plain = 0;
+  }
+  return output_write(text, length);
 }
 
 bool output_flush(void) {
@@ -216,4 +244,5 @@ void terminal_save(void) {
   is_saved = 1;
   catch_signal(SIGTERM, on_end);
   catch_signal(SIGHUP, on_end);
+  catch_signal(SIGQUIT, on_end);
 }

@@ -41,6 +41,9 @@ void progress_clear(void);
 /* Writes to standard output; false when that failed. The first failure is remembered: output_finish()
  * flushes, reports it once (not for a closed pipe) and returns the exit status. */
 bool output_write(const char *text, size_t length);
+/* The same for what a model wrote, UTF-8: on a terminal, control characters are replaced, so that an answer
+ * can't send commands to it. */
+bool output_text(const char *text, size_t length);
 bool output_flush(void);
 int output_finish(void);
 

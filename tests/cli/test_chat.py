@@ -4,9 +4,10 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import support
-from support import PROGRAM, ids
+from support import PROGRAM
 
 
 class Chat(support.Case):
@@ -104,6 +105,32 @@ class Chat(support.Case):
 
     def test_nul_byte(self):
         self.check(self.chat(self.script("a"), b"o\0ne\ntwo\n"), 0, "a\n", "NUL byte")
+
+    def test_closed_output_ends_the_chat(self):
+        process = subprocess.Popen([PROGRAM, "chat", "-m", self.script("a")], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+        process.stdout.close()
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(timeout=60), 1)
+        self.assertNotIn(b"cannot write", process.stderr.read())
+        process.stdin.close()
+        process.stderr.close()
+
+    def test_interrupt_before_the_answer(self):
+        process = subprocess.Popen([PROGRAM, "chat", "-m", self.script("a", delay_ms=300)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+        process.stdin.write(b"x" * 3000 + b"\n")  # several chunks, so that it is interrupted between two of them
+        process.stdin.flush()
+        while b"context" not in os.read(process.stderr.fileno(), 1000):
+            pass
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(b"two\n", timeout=60)
+        self.assertEqual((process.returncode, stdout), (0, b"a\n"), stderr)
+        self.assertIn(b"not part of the conversation", stderr)
+        prompts = re.findall(rb"\[prompt (\d+) tokens", stderr)
+        self.assertEqual(int(prompts[-1]), 22)
 
     def test_interrupt_stops_the_answer(self):
         process = subprocess.Popen([PROGRAM, "chat", "-m", self.script("a", after="repeat", delay_ms=20), "-n", "5000"],

@@ -131,11 +131,17 @@ class Flags(support.Case):
 
 class Help(support.Case):
     def test_overview(self):
-        for arguments in (["--help"], ["-h"], ["help"], []):
+        for arguments in (["--help"], ["-h"], ["help"]):
             result = self.call(*arguments)
             self.check(result, 0)
             for text in ("Talk to a model", "  chat ", "  run ", "  models ", "  sample ", "  bench ", "llama.cpp, rml"):
                 self.assertIn(text, result.stdout.decode())
+
+    def test_no_command(self):
+        self.check_refused([], 2, "a command is missing")
+        terminal = self.terminal()
+        terminal.expect("usage: tombola COMMAND")
+        self.assertEqual(terminal.wait(), 0)
 
     def test_a_command_lists_all_its_flags(self):
         result = self.call("run", "--help")

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import termios
 import time
 
 import support
@@ -157,13 +158,33 @@ class Chat(support.Case):
     def test_suspend_and_resume(self):
         terminal = self.terminal("chat", "-m", self.script("Hello"))
         terminal.expect(PROMPT)
+        edits = not terminal.echoes()
         terminal.process.send_signal(signal.SIGSTOP)
         os.waitpid(terminal.process.pid, os.WUNTRACED)
+        modes = termios.tcgetattr(terminal.master)  # as a shell does when its job stops
+        modes[3] |= termios.ECHO | termios.ICANON
+        termios.tcsetattr(terminal.master, termios.TCSANOW, modes)
         terminal.process.send_signal(signal.SIGCONT)
-        time.sleep(0.1)
+        if edits:
+            terminal.expect(PROMPT)
+            self.assertFalse(terminal.echoes())
         terminal.type("Hi\r")
         terminal.expect("Hello\r\n")
+        terminal.expect(PROMPT)
         terminal.type(CTRL_D)
+        self.assertEqual(terminal.wait(), 0)
+
+    def test_typing_while_the_answer_comes(self):
+        terminal = self.terminal("chat", "-m", self.script("word ", "again ", delay_ms=200))
+        terminal.expect(PROMPT)
+        terminal.type("Hi\r")
+        if not self.edits():
+            self.skipTest("built without libedit")
+        terminal.expect("word ")
+        terminal.type(b"next\r" + CTRL_D)
+        terminal.expect("again \r\n")  # not mixed with what was typed
+        terminal.expect(">>> next")
+        terminal.expect("word again \r\n")
         self.assertEqual(terminal.wait(), 0)
 
 
@@ -192,6 +213,14 @@ class Streams(support.Case):
         self.assertEqual(terminal.wait(), 0)
         self.assertEqual(os.read(reading, 1000), b"Hello\n")
         os.close(reading)
+
+    def test_an_answer_sends_no_commands_to_the_terminal(self):
+        model = self.script("a", "\x1b[2J", "\x07", "\u009b", "\u00e9\tb")
+        terminal = self.terminal("run", "-m", model, "-p", "Hi", "--greedy", "--quiet")
+        self.assertEqual(terminal.wait(), 0)
+        self.assertEqual(terminal.seen.decode(), "a\ufffd[2J\ufffd\ufffd\u00e9\tb\r\n")
+        result = self.call("run", "-m", model, "-p", "Hi", "--greedy")
+        self.assertEqual(result.stdout.decode(), "a\x1b[2J\x07\u009b\u00e9\tb\n")
 
     def test_progress(self):
         terminal = self.terminal("run", "-m", self.script("Hello"), "-p", "Hi " * 300)

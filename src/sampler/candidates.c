@@ -12,6 +12,9 @@
 
 #define FIRST_LIST 448
 
+/* A selection that may leave more than so many doesn't make a list. */
+#define MOST_LISTED 4096
+
 /* ---- life ---- */
 
 /* Both arrays grow or neither, because the next resize must name the size that each of them has. */
@@ -80,9 +83,56 @@ void tombola__candidates_begin(struct tombola__candidates *c, const struct tombo
   c->row = *row;
   c->mask = mask;
   c->dense = true;
-  c->indexed = c->summed = false;
+  c->indexed = c->summed = c->ranked = false;
   c->scale = 1;
+  c->floor = -FLT_MAX;
+  c->split = c->n_blocks;
   c->count = 0;
+}
+
+/* ---- the floor ---- */
+
+/* The least logit that is a candidate in a block without a private copy. */
+static float low_of(const struct tombola__candidates *c, size_t block) {
+  return block > c->split ? nextafterf(c->floor, INFINITY) : c->floor;
+}
+
+static void drop_below(float values[TOMBOLA__BLOCK], float low) {
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
+    values[i] = values[i] >= low ? values[i] : -INFINITY;
+}
+
+const float *tombola__candidates_block(const struct tombola__candidates *c, size_t block,
+                                       float room[TOMBOLA__BLOCK]) {
+  if (c->slot_of[block]) return c->blocks[c->slot_of[block] - 1];
+  c->kernels->load64(&c->row, c->mask, block, room);
+  if (c->floor > -FLT_MAX) drop_below(room, low_of(c, block));
+  return room;
+}
+
+/* Blocks without a private copy that have nothing at or above the floor count as empty. */
+static void floor_maxima(struct tombola__candidates *c) {
+  float low = c->floor;
+  size_t split = c->split < c->n_blocks ? c->split + 1 : c->n_blocks;
+  for (size_t b = 0; b < split; b++)
+    if (c->maxima[b] < low && !c->slot_of[b]) c->maxima[b] = -INFINITY;
+  low = nextafterf(low, INFINITY);
+  for (size_t b = split; b < c->n_blocks; b++)
+    if (c->maxima[b] < low && !c->slot_of[b]) c->maxima[b] = -INFINITY;
+}
+
+/* Private copies may hold less than the floor, where an edit has lowered a logit: they are always looked at.
+ * low <= max, and the index is valid. */
+static void set_floor(struct tombola__candidates *c, float low) {
+  c->summed = false;
+  for (size_t s = 0; s < c->n_slots; s++) {
+    drop_below(c->blocks[s], low);
+    c->maxima[c->block_of[s]] = c->kernels->max(c->blocks[s], TOMBOLA__BLOCK);
+  }
+  if (low <= c->floor) return;
+  c->floor = low;
+  c->split = c->n_blocks;
+  floor_maxima(c);
 }
 
 /* ---- the index ---- */
@@ -108,6 +158,7 @@ enum tombola_status tombola__candidates_index(struct tombola__candidates *c) {
     if (c->max == INFINITY) return TOMBOLA_NOT_FINITE;
     for (size_t s = 0; s < c->n_slots; s++)
       c->maxima[c->block_of[s]] = c->kernels->max(c->blocks[s], TOMBOLA__BLOCK);
+    if (c->floor > -FLT_MAX) floor_maxima(c);
     if (c->n_slots) c->max = c->kernels->max(c->maxima, c->n_blocks);
   }
   enum tombola_status status = check_max(c);
@@ -129,6 +180,7 @@ static float *own_block(struct tombola__candidates *c, size_t block) {
     if (c->n_slots == c->slot_capacity && grow_slots(c, c->slot_capacity ? 2 * c->slot_capacity : 16))
       return NULL;
     c->kernels->load64(&c->row, c->mask, block, c->blocks[c->n_slots]);
+    if (c->floor > -FLT_MAX) drop_below(c->blocks[c->n_slots], low_of(c, block));
     c->block_of[c->n_slots] = (uint32_t)block;
     c->slot_of[block] = (uint32_t)++c->n_slots;
   }
@@ -180,6 +232,10 @@ static void edit_list(struct tombola__candidates *c, const tombola_token *ids, s
 
 enum tombola_status tombola__candidates_edit(struct tombola__candidates *c, const tombola_token *ids,
                                              size_t n, tombola__edit_fn edit, const void *context) {
+  if (c->dense && c->ranked) { /* where the draw walks, the edited ones stay in their places */
+    enum tombola_status status = tombola__candidates_list(c, true);
+    if (status) return status;
+  }
   c->summed = c->indexed = false;
   if (c->dense) return edit_dense(c, ids, n, edit, context);
   edit_list(c, ids, n, edit, context);
@@ -205,22 +261,32 @@ static void gather_own(const struct tombola__candidates *c, size_t block, float 
       c->list[g->count++] = (struct tombola__entry){own[i], (tombola_token)(block * TOMBOLA__BLOCK + i)};
 }
 
+/* Private copies that reach low end a stretch; others hold nothing that is asked for. */
+static size_t stretch_end(const struct tombola__candidates *c, size_t b, float low) {
+  if (!c->n_slots) return c->n_blocks;
+  while (b < c->n_blocks && !(c->slot_of[b] && c->maxima[b] >= low))
+    b++;
+  return b;
+}
+
 enum tombola_status tombola__candidates_gather(struct tombola__candidates *c, float low, float high,
                                                size_t limit) {
+  if (low < c->floor && !c->n_slots) low = c->floor;
   size_t room = c->kernels->count_at_least(c->maxima, c->n_blocks, low) * TOMBOLA__BLOCK;
   if (limit < c->count + room) room = limit - c->count;
   if (tombola__candidates_reserve(c, c->count + room)) return TOMBOLA_NO_MEMORY;
   if (limit > c->capacity - TOMBOLA__BLOCK) limit = c->capacity - TOMBOLA__BLOCK;
   struct tombola__gather g = {c->count, 0};
-  size_t from = 0;
-  for (size_t b = 0; c->n_slots && b < c->n_blocks && g.count < limit; b++) {
-    if (!c->slot_of[b] || c->maxima[b] < low) continue;
-    c->kernels->gather(&c->row, c->mask, c->maxima, from, b, low, high, limit, c->list, &g);
-    if (g.count < limit) gather_own(c, b, low, high, &g);
-    from = b + 1;
+  for (size_t b = 0; b < c->n_blocks && g.count < limit; b++) {
+    size_t end = stretch_end(c, b, low);
+    for (size_t to; b < end; b = to) { /* the split is a private copy, but one that may not reach low */
+      to = b <= c->split && c->split < end ? c->split + 1 : end;
+      float least = low_of(c, b);
+      c->kernels->gather(&c->row, c->mask, c->maxima, b, to, low > least ? low : least, high, limit, c->list,
+                         &g);
+    }
+    if (b < c->n_blocks && g.count < limit) gather_own(c, b, low, high, &g);
   }
-  if (g.count < limit)
-    c->kernels->gather(&c->row, c->mask, c->maxima, from, c->n_blocks, low, high, limit, c->list, &g);
   c->count = g.count;
   return TOMBOLA_OK;
 }
@@ -281,6 +347,10 @@ float tombola__candidates_bound(const struct tombola__candidates *c, size_t k) {
 static enum tombola_status become_list(struct tombola__candidates *c, enum tombola__order order) {
   c->dense = false;
   c->order = order;
+  if (c->ranked && order == TOMBOLA__BY_ID) {
+    tombola__entries_rank(c->list, c->count);
+    c->order = TOMBOLA__BY_RANK;
+  }
   return TOMBOLA_OK;
 }
 
@@ -301,11 +371,17 @@ enum tombola_status tombola__candidates_keep_at_least(struct tombola__candidates
   enum tombola_status status = tombola__candidates_index(c);
   if (status) return status;
   if (threshold < -FLT_MAX) threshold = -FLT_MAX;
-  c->summed = false;
+  if (threshold > c->max) threshold = c->max;
   if (c->dense) {
+    if (c->kernels->count_at_least(c->maxima, c->n_blocks, threshold) > MOST_LISTED / TOMBOLA__BLOCK) {
+      set_floor(c, threshold);
+      return TOMBOLA_OK;
+    }
+    c->summed = false;
     status = tombola__candidates_gather(c, threshold, INFINITY, SIZE_MAX);
     return status ? status : become_list(c, TOMBOLA__BY_ID);
   }
+  c->summed = false;
   size_t kept = 0;
   for (size_t i = 0; i < c->count; i++)
     if (c->list[i].logit >= threshold) c->list[kept++] = c->list[i];
@@ -351,12 +427,8 @@ enum tombola_status tombola__candidates_keep_best(struct tombola__candidates *c)
     size_t b = 0;
     while (c->maxima[b] != c->max)
       b++;
-    float block[TOMBOLA__BLOCK];
-    const float *values = block;
-    if (c->slot_of[b])
-      values = c->blocks[c->slot_of[b] - 1];
-    else
-      c->kernels->load64(&c->row, c->mask, b, block);
+    float room[TOMBOLA__BLOCK];
+    const float *values = tombola__candidates_block(c, b, room);
     size_t i = 0;
     while (values[i] != c->max)
       i++;
@@ -369,4 +441,23 @@ enum tombola_status tombola__candidates_keep_best(struct tombola__candidates *c)
   c->count = 1;
   c->summed = false;
   return become_list(c, TOMBOLA__BY_RANK);
+}
+
+/* From the block of the last entry on, equals of that entry with a higher id go. */
+static void drop_equals(struct tombola__candidates *c, size_t block, struct tombola__entry last) {
+  float *own = c->blocks[c->slot_of[block] - 1];
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
+    if (own[i] == last.logit && (tombola_token)(block * TOMBOLA__BLOCK + i) > last.id) own[i] = -INFINITY;
+  c->maxima[block] = c->kernels->max(own, TOMBOLA__BLOCK);
+}
+
+enum tombola_status tombola__candidates_cut(struct tombola__candidates *c, struct tombola__entry last) {
+  size_t block = (size_t)last.id / TOMBOLA__BLOCK;
+  set_floor(c, last.logit);
+  if (!own_block(c, block)) return TOMBOLA_NO_MEMORY;
+  if (last.logit == c->floor) c->split = block;
+  for (size_t s = 0; s < c->n_slots; s++)
+    if (c->block_of[s] >= block) drop_equals(c, c->block_of[s], last);
+  if (last.logit == c->floor) floor_maxima(c);
+  return TOMBOLA_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <tombola/sampler.h>
+#include <tombola/stage.h>
 
 #include "../base/base.h"
 #include "../kernels/kernels.h"
@@ -26,6 +27,8 @@ void tombola__entries_select(struct tombola__entry *entries, size_t count, size_
 /* Natural logarithm of x > 0 from exact operations only, so that it is the same on every machine; within
  * 1e-15. */
 double tombola__log(double x);
+/* x to the power y for x > 0, from exact operations too; 0 for other x, +inf when it is too large. */
+double tombola__power(double x, double y);
 
 /* ---- candidates (candidates.c, mass.c) ---- */
 
@@ -48,6 +51,9 @@ struct tombola__candidates {
   const uint32_t *mask;
   bool dense;
   bool indexed; /* maxima and max are valid */
+  bool ranked;  /* dense, but a draw that walks the candidates as they lie walks the ranking */
+  float floor;   /* dense: logits (not scaled) below it are out; -FLT_MAX: none is. Private copies lack them. */
+  size_t split;  /* dense: in blocks after this one, logits equal to the floor are out too; n_blocks: in none */
   float scale;
   float max;     /* the largest logit (not scaled) */
   float *maxima; /* n_blocks */
@@ -91,8 +97,8 @@ void tombola__candidates_scale(struct tombola__candidates *c, float factor);
 /* Keeps the best candidate (lowest id of equals). */
 enum tombola_status tombola__candidates_keep_best(struct tombola__candidates *c);
 
-/* Keeps what has logit >= threshold (not scaled); a dense set becomes a list by id, a list keeps its order.
- */
+/* Keeps what has logit >= threshold (not scaled), the best in any case. A list keeps its order; a dense set
+ * becomes a list by id, or stays dense, with a floor, where more than a few thousand may remain. */
 enum tombola_status tombola__candidates_keep_at_least(struct tombola__candidates *c, float threshold);
 
 /* Keeps the k best (all, when there are fewer) as a ranked list. */
@@ -113,6 +119,12 @@ enum tombola_status tombola__candidates_sum(struct tombola__candidates *c);
  * Returns how many entries it covers. */
 size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t first,
                                    float weights[TOMBOLA__BLOCK]);
+/* The entropy of the distribution, in nats. The sum is valid afterwards. */
+enum tombola_status tombola__candidates_entropy(struct tombola__candidates *c, double *entropy);
+/* The number of candidates, the sum of (logit - origin) and of its square; logits are not scaled. */
+enum tombola_status tombola__candidates_moments(struct tombola__candidates *c, float origin,
+                                                struct tombola__moments *moments);
+
 /* How far `first` can go: n_blocks * 64 or the list's length. */
 size_t tombola__candidates_span(const struct tombola__candidates *c);
 /* The id and the effective logit at a place of that walk. */
@@ -125,6 +137,11 @@ enum tombola_status tombola__candidates_reserve(struct tombola__candidates *c, s
  */
 enum tombola_status tombola__candidates_gather(struct tombola__candidates *c, float low, float high,
                                                size_t limit);
+/* The logits of a dense set's block (not scaled), -inf where there is no candidate; in `room` or elsewhere. */
+const float *tombola__candidates_block(const struct tombola__candidates *c, size_t block,
+                                       float room[TOMBOLA__BLOCK]);
+/* Of a dense set: drops what is below the entry in the ranking, and leaves the set dense. */
+enum tombola_status tombola__candidates_cut(struct tombola__candidates *c, struct tombola__entry last);
 /* A threshold that at least k candidates of a dense set reach, not many more where logits are distinct. */
 float tombola__candidates_bound(const struct tombola__candidates *c, size_t k);
 
@@ -204,6 +221,9 @@ struct tombola__dialect {
   bool xtc_strict;  /* above the threshold, and a gate below the probability; otherwise at, and not above */
   bool xtc_exempts; /* newline and end tokens are never removed */
   bool xtc_keeps_ties;         /* what ties with the least likely above the threshold stays with it */
+  bool xtc_keeps_first; /* of equals that are least likely the lowest id stays; otherwise the last of the ranking */
+  bool dry_breaks_at_head; /* see stages/dry.c */
+  bool select_saves;       /* mirostat and adaptive_p use up no uniform when one token is left */
   bool stages_share_generator; /* stages take their uniforms from the draw's generator; otherwise each has its
                                   own */
   const char *const *mirostat_order; /* the chain with mirostat on; NULL: as llama.cpp */
@@ -256,6 +276,7 @@ struct tombola__stage {
   const char *const *aliases; /* NULL-terminated, or NULL */
   char letter;                /* llama.cpp's, or 0 */
   bool keeps_best;            /* whatever it does, the best candidate stays the best: greedy may skip it */
+  bool selects;               /* its engine chooses with it, in place of the draw */
   const struct tombola_param_info *params;
   size_t n_params;
   /* Whether it does anything with these parameters. */
@@ -276,6 +297,9 @@ struct tombola__stage {
 #include "stages.def"
 #undef TOMBOLA_STAGE
 
+/* A caller's stage (custom.c): its link says which. Not in stages.def, because it has no name of its own. */
+extern const struct tombola__stage tombola__stage_custom;
+
 /* All stages in the order of stages.def; NULL past the end. */
 const struct tombola__stage *tombola__stage_at(size_t index);
 /* By name, alias or letter; NULL. */
@@ -284,6 +308,8 @@ const struct tombola__stage *tombola__stage_find(const char *name);
 /* Tokens that penalties count, from the parameters and the dialect. */
 size_t tombola__penalty_window(const struct tombola_sampler_params *params,
                                const struct tombola__dialect *dialect);
+/* The same for any window parameter: -1 is the whole history or nothing, as the dialect says. */
+size_t tombola__window_of(int32_t last_n, const struct tombola__dialect *dialect);
 
 /* ---- the plan (plan.c) ---- */
 
@@ -291,6 +317,8 @@ size_t tombola__penalty_window(const struct tombola_sampler_params *params,
 
 struct tombola__link {
   const struct tombola__stage *stage;
+  const char *name;                          /* the stage's, or the custom stage's */
+  const struct tombola_custom_stage *custom; /* the plan's copy, for tombola__stage_custom */
   bool active;
   size_t state_offset; /* in the sampler's state */
   size_t state_size;
@@ -308,7 +336,10 @@ struct tombola__plan {
   size_t vocab_size;
   struct tombola__link chain[TOMBOLA__MAX_CHAIN];
   size_t n_chain;
+  struct tombola_custom_stage *customs; /* copies, and their names one after the other */
+  char *custom_names;
   bool greedy;
+  bool single_saves;   /* a set of one token uses up no uniform */
   size_t window;       /* of the history: what the widest stage wants */
   size_t count_window; /* of the counts: what penalties want */
   size_t state_size;   /* the generator's state and every stage's, one after the other */

@@ -16,20 +16,9 @@ tombola_token tombola__candidates_id(const struct tombola__candidates *c, size_t
 }
 
 float tombola__candidates_logit(const struct tombola__candidates *c, size_t place) {
-  float logit;
-  if (!c->dense) {
-    logit = c->list[place].logit;
-  } else {
-    float block[TOMBOLA__BLOCK];
-    size_t b = place / TOMBOLA__BLOCK;
-    if (c->slot_of[b]) {
-      logit = c->blocks[c->slot_of[b] - 1][place % TOMBOLA__BLOCK];
-    } else {
-      c->kernels->load64(&c->row, c->mask, b, block);
-      logit = block[place % TOMBOLA__BLOCK];
-    }
-  }
-  return logit * c->scale;
+  if (!c->dense) return c->list[place].logit * c->scale;
+  float room[TOMBOLA__BLOCK];
+  return tombola__candidates_block(c, place / TOMBOLA__BLOCK, room)[place % TOMBOLA__BLOCK] * c->scale;
 }
 
 static void list_weights(const struct tombola__candidates *c, size_t first, size_t n,
@@ -48,45 +37,126 @@ size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t f
     list_weights(c, first, n, weights);
     return n;
   }
-  size_t b = first / TOMBOLA__BLOCK;
-  const float *values = weights;
-  if (c->slot_of[b])
-    values = c->blocks[c->slot_of[b] - 1];
-  else
-    c->kernels->load64(&c->row, c->mask, b, weights);
+  const float *values = tombola__candidates_block(c, first / TOMBOLA__BLOCK, weights);
   c->kernels->expsum64(values, c->max, c->scale, weights);
   return TOMBOLA__BLOCK;
 }
 
-static enum tombola_status sum_dense(struct tombola__candidates *c) {
+/* The next stretch of a dense set's blocks that have no private copy; part->last is where the one before ended.
+ * A split is a private copy, so that one floor holds in each stretch. */
+static bool next_part(const struct tombola__candidates *c, struct tombola__part *part) {
+  size_t first = part->last, last = c->n_blocks;
+  while (c->n_slots && first < last && c->slot_of[first])
+    first++;
+  if (first == last) return false;
+  if (c->n_slots)
+    for (last = first; last < c->n_blocks && !c->slot_of[last];)
+      last++;
+  float low = first > c->split ? nextafterf(c->floor, INFINITY) : c->floor;
+  *part = (struct tombola__part){&c->row, c->mask, c->maxima, first, last, low};
+  return true;
+}
+
+static enum tombola_status make_sums(struct tombola__candidates *c) {
   if (!c->sums) c->sums = tombola__new(&c->allocator, c->n_blocks, sizeof *c->sums);
-  if (!c->sums) return TOMBOLA_NO_MEMORY;
-  c->kernels->block_expsum(&c->row, c->mask, c->maxima, c->max, c->scale, c->sums);
+  return c->sums ? TOMBOLA_OK : TOMBOLA_NO_MEMORY;
+}
+
+static void total_up(struct tombola__candidates *c) {
+  c->total = 0;
+  for (size_t b = 0; b < c->n_blocks; b++)
+    c->total += (double)c->sums[b];
+  c->summed = true;
+}
+
+static enum tombola_status sum_dense(struct tombola__candidates *c) {
+  if (make_sums(c)) return TOMBOLA_NO_MEMORY;
+  struct tombola__part part = {.last = 0};
+  if (c->floor == -FLT_MAX)
+    c->kernels->block_expsum(&c->row, c->mask, c->maxima, c->max, c->scale, c->sums);
+  else
+    while (next_part(c, &part))
+      c->kernels->part_expsum(&part, c->max, c->scale, c->sums);
   float weights[TOMBOLA__BLOCK];
   for (size_t s = 0; s < c->n_slots; s++)
     c->sums[c->block_of[s]] = c->kernels->expsum64(c->blocks[s], c->max, c->scale, weights);
-  for (size_t b = 0; b < c->n_blocks; b++)
-    c->total += (double)c->sums[b];
+  total_up(c);
   return TOMBOLA_OK;
 }
 
 enum tombola_status tombola__candidates_sum(struct tombola__candidates *c) {
   enum tombola_status status = tombola__candidates_index(c);
   if (status || c->summed) return status;
+  if (c->dense) return sum_dense(c);
   c->total = 0;
-  if (c->dense) {
-    status = sum_dense(c);
-  } else {
-    float weights[TOMBOLA__BLOCK];
-    for (size_t first = 0, n; first < c->count; first += n) {
-      n = tombola__candidates_weights(c, first, weights);
-      for (size_t i = 0; i < n; i++)
-        c->total += (double)weights[i];
-    }
+  float weights[TOMBOLA__BLOCK];
+  for (size_t first = 0, n; first < c->count; first += n) {
+    n = tombola__candidates_weights(c, first, weights);
+    for (size_t i = 0; i < n; i++)
+      c->total += (double)weights[i];
   }
-  c->summed = !status;
-  return status;
+  c->summed = true;
+  return TOMBOLA_OK;
 }
+
+/* ---- entropy and moments ---- */
+
+/* 64 logits of a list from `first`, -inf beyond its end. */
+static void list_values(const struct tombola__candidates *c, size_t first, float values[TOMBOLA__BLOCK]) {
+  for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
+    values[i] = first + i < c->count ? c->list[first + i].logit : -INFINITY;
+}
+
+static enum tombola_status spread_dense(struct tombola__candidates *c, double *spread) {
+  if (make_sums(c)) return TOMBOLA_NO_MEMORY;
+  struct tombola__part part = {.last = 0};
+  while (next_part(c, &part))
+    *spread += c->kernels->part_entropy(&part, c->max, c->scale, c->sums);
+  for (size_t s = 0; s < c->n_slots; s++) {
+    float one;
+    c->sums[c->block_of[s]] = c->kernels->entropy64(c->blocks[s], c->max, c->scale, &one);
+    *spread += (double)one;
+  }
+  total_up(c);
+  return TOMBOLA_OK;
+}
+
+enum tombola_status tombola__candidates_entropy(struct tombola__candidates *c, double *entropy) {
+  enum tombola_status status = tombola__candidates_index(c);
+  double spread = 0;
+  if (!status && c->dense) status = spread_dense(c, &spread);
+  if (!status) status = tombola__candidates_sum(c);
+  if (status) return status;
+  for (size_t first = 0; !c->dense && first < c->count; first += TOMBOLA__BLOCK) {
+    float values[TOMBOLA__BLOCK], one;
+    list_values(c, first, values);
+    c->kernels->entropy64(values, c->max, c->scale, &one);
+    spread += (double)one;
+  }
+  *entropy = tombola__log(c->total) - spread / c->total;
+  if (*entropy < 0) *entropy = 0; /* by rounding, where one token has all the mass */
+  return TOMBOLA_OK;
+}
+
+enum tombola_status tombola__candidates_moments(struct tombola__candidates *c, float origin,
+                                                struct tombola__moments *moments) {
+  enum tombola_status status = tombola__candidates_index(c);
+  if (status) return status;
+  *moments = (struct tombola__moments){0, 0, 0};
+  struct tombola__part part = {.last = 0};
+  while (c->dense && next_part(c, &part))
+    c->kernels->part_moments(&part, origin, moments);
+  for (size_t s = 0; c->dense && s < c->n_slots; s++)
+    c->kernels->moments64(c->blocks[s], origin, moments);
+  for (size_t first = 0; !c->dense && first < c->count; first += TOMBOLA__BLOCK) {
+    float values[TOMBOLA__BLOCK];
+    list_values(c, first, values);
+    c->kernels->moments64(values, origin, moments);
+  }
+  return TOMBOLA_OK;
+}
+
+/* ---- the mass of the ranking ---- */
 
 /* A walk down the ranking: entries [0, done) have been counted, they hold `mass`. */
 struct walk {

@@ -187,7 +187,10 @@ static void begin(struct setting *s, struct support_rng *rng, const struct tombo
 }
 
 static void same_list(struct setting *s, size_t n, bool ranked) {
-  assert_false(s->c.dense);
+  if (s->c.dense) { /* only what may be large stays dense */
+    assert_true(s->n > 4096);
+    assert_int_equal(tombola__candidates_list(&s->c, false), TOMBOLA_OK);
+  }
   assert_int_equal(s->c.count, n);
   if (!ranked) qsort(s->plain.e, n, sizeof s->plain.e[0], by_id);
   for (size_t i = 0; i < n; i++) {
@@ -285,11 +288,105 @@ static void test_second_question(void **state) {
   }
 }
 
+/* ---- the floor ---- */
+
+/* Drops from the plain model what is below the entry at a place of its ranking. */
+static void drop_plain(struct setting *s, float threshold) {
+  while (s->plain.n && s->plain.e[s->plain.n - 1].logit < threshold)
+    s->plain.n--;
+}
+
+static void edit_plain(struct setting *s, tombola_token id, float value) {
+  size_t kept = 0;
+  for (size_t i = 0; i < s->plain.n; i++) {
+    if (s->plain.e[i].id == id) s->plain.e[i].logit = value;
+    if (s->plain.e[i].logit > -INFINITY) s->plain.e[kept++] = s->plain.e[i];
+  }
+  s->plain.n = kept;
+  qsort(s->plain.e, s->plain.n, sizeof s->plain.e[0], by_rank);
+}
+
+/* What the set says of itself while it is dense: walk, sum, entropy, moments. */
+static void same_figures(struct setting *s) {
+  struct tombola__candidates *c = &s->c;
+  double total = 0, spread = 0, sum = 0, squares = 0, entropy;
+  float weights[64], top = s->plain.e[0].logit, origin = s->plain.e[s->plain.n / 2].logit;
+  size_t seen = 0;
+  for (size_t i = 0; i < s->plain.n; i++) {
+    double y = ((double)s->plain.e[i].logit - (double)top) * (double)c->scale;
+    double d = (double)s->plain.e[i].logit - (double)origin;
+    total += exp(y);
+    if (y > -600) spread += exp(y) * y;
+    sum += d;
+    squares += d * d;
+  }
+  assert_int_equal(tombola__candidates_entropy(c, &entropy), TOMBOLA_OK);
+  assert_true(fabs(entropy - (log(total) - spread / total)) < 2e-5);
+  double held = c->total;
+  c->summed = false;
+  assert_int_equal(tombola__candidates_sum(c), TOMBOLA_OK);
+  assert_true(held == c->total && fabs(c->total - total) <= total * 2e-5);
+  struct tombola__moments m;
+  assert_int_equal(tombola__candidates_moments(c, origin, &m), TOMBOLA_OK);
+  assert_int_equal(m.count, s->plain.n);
+  assert_true(fabs(m.squares - squares) <= squares * 1e-5 + 1e-9);
+  assert_true(fabs(m.sum - sum) <= sqrt(squares * (double)m.count) * 1e-5 + 1e-9);
+  for (size_t first = 0, n; first < tombola__candidates_span(c); first += n) {
+    n = tombola__candidates_weights(c, first, weights);
+    for (size_t i = 0; i < n && weights[i] > 0; i++)
+      seen += tombola__candidates_logit(c, first + i) > -INFINITY;
+  }
+  assert_true(seen <= s->plain.n);
+}
+
+/* Floors, cuts and edits in any order on dense sets, then a question. */
+static void test_floor(void **state) {
+  (void)state;
+  struct support_rng rng = support_rng(15);
+  static struct setting s;
+  size_t floors = 0, cuts = 0;
+  for (int round = 0; round < 1500; round++) {
+    do {
+      if (s.n) tombola__candidates_free(&s.c);
+      begin(&s, &rng, tombola__kernels(NULL));
+    } while (s.n < 700);
+    assert_int_equal(tombola__candidates_index(&s.c), TOMBOLA_OK);
+    for (size_t steps = support_below(&rng, 6); steps > 0 && s.c.dense && s.plain.n > 1; steps--) {
+      size_t at = support_below(&rng, s.plain.n);
+      if (support_below(&rng, 3) == 0) {
+        tombola_token id = (tombola_token)support_below(&rng, s.n);
+        float value = id == 0 ? 2 : support_below(&rng, 8) ? support_between(&rng, -15, 15) : -INFINITY;
+        assert_int_equal(tombola__candidates_edit(&s.c, &id, 1, set_to, &value), TOMBOLA_OK);
+        assert_int_equal(tombola__candidates_index(&s.c), TOMBOLA_OK);
+        edit_plain(&s, id, value);
+      } else if (support_below(&rng, 2)) {
+        float threshold = s.plain.e[at].logit;
+        assert_int_equal(tombola__candidates_keep_at_least(&s.c, threshold), TOMBOLA_OK);
+        drop_plain(&s, threshold);
+        floors += s.c.dense;
+      } else {
+        assert_int_equal(tombola__candidates_cut(&s.c, s.plain.e[at]), TOMBOLA_OK);
+        s.plain.n = at + 1;
+        cuts++;
+      }
+    }
+    s.c.scale = 0.7f;
+    s.c.summed = false;
+    if (s.c.order == TOMBOLA__BY_ID || s.c.dense) same_figures(&s);
+    s.c.scale = 1;
+    s.c.summed = false;
+    ask(&s, &rng);
+  }
+  tombola__candidates_free(&s.c);
+  s.n = 0;
+  assert_true(floors > 100 && cuts > 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_entries),         cmocka_unit_test(test_log),
       cmocka_unit_test(test_history),         cmocka_unit_test(test_questions),
-      cmocka_unit_test(test_second_question),
+      cmocka_unit_test(test_second_question), cmocka_unit_test(test_floor),
   };
   return cmocka_run_group_tests_name("candidates", tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void introduce(const struct engine *engine) {
   terminal_dim("dialect %s: %s", engine->options->sampler.dialect, chain);
   terminal_dim("chat format: %.60s", engine->plain           ? "none, plain completion"
                                      : engine->chat_template ? engine->chat_template
-                                                             : info->chat_template);
+                                                             : "the model's own");
 }
 
 int engine_start(struct engine *engine, struct options *options) {

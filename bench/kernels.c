@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times every kernel of every instruction set on one thread, at three vocabulary sizes: `bench_kernels [REPEATS]`.
- * A line is the set, the kernel, the dtype, the tokens, and the nanoseconds of one call: the median and the fastest of
- * the repeats. The row is warm: it has been read just before, as it would be after the model wrote it. */
+/* Times every kernel of every instruction set on one thread, at three vocabulary sizes: `bench_kernels
+ * [REPEATS]`. A line is the set, the kernel, the dtype, the tokens, and the nanoseconds of one call: the
+ * median and the fastest of the repeats. The row is warm: it has been read just before, as it would be after
+ * the model wrote it. */
 #define _POSIX_C_SOURCE 200809L
 #include "kernels/kernels.h"
 
@@ -66,7 +67,9 @@ static void fill(void) {
     mask[i] = next_random() << 16 ^ next_random();
 }
 
-static void run_block_max(struct task *t) { sink = (float)t->kernels->block_max(&t->row, t->mask, maxima); }
+static void run_block_max(struct task *t) {
+  sink = (float)t->kernels->block_max(&t->row, t->mask, maxima);
+}
 
 static void run_block_expsum(struct task *t) {
   t->kernels->block_expsum(&t->row, t->mask, maxima, t->max, 1.0f, sums);
@@ -79,12 +82,22 @@ static void gather_from(struct task *t, float low) {
   sink = (float)out.count;
 }
 
-static void run_gather_few(struct task *t) { gather_from(t, t->max - 3.0f); }
-static void run_gather_half(struct task *t) { gather_from(t, -2.0f); }
-static void run_gather_all(struct task *t) { gather_from(t, -1e30f); }
+static void run_gather_few(struct task *t) {
+  gather_from(t, t->max - 3.0f);
+}
+static void run_gather_half(struct task *t) {
+  gather_from(t, -2.0f);
+}
+static void run_gather_all(struct task *t) {
+  gather_from(t, -1e30f);
+}
 
-static void run_count(struct task *t) { sink = (float)t->kernels->count_at_least(maxima, t->blocks, t->max - 5.0f); }
-static void run_max(struct task *t) { sink = t->kernels->max(maxima, t->blocks); }
+static void run_count(struct task *t) {
+  sink = (float)t->kernels->count_at_least(maxima, t->blocks, t->max - 5.0f);
+}
+static void run_max(struct task *t) {
+  sink = t->kernels->max(maxima, t->blocks);
+}
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -105,8 +118,8 @@ static void measure(struct task *t, const char *kernel, void (*run)(struct task 
          times[repeats / 2], times[0]);
 }
 
-static void measure_row(const struct tombola__kernels *kernels, const void *data, enum tombola_dtype dtype, size_t n,
-                        int repeats) {
+static void measure_row(const struct tombola__kernels *kernels, const void *data, enum tombola_dtype dtype,
+                        size_t n, int repeats) {
   struct task t = {kernels, {data, n, dtype}, mask, n / TOMBOLA__BLOCK, 0.0f};
   measure(&t, "block_max masked", run_block_max, repeats);
   t.max = kernels->max(maxima, t.blocks);

@@ -24,11 +24,11 @@ void *tombola__new(const struct tombola_allocator *allocator, size_t count, size
 void tombola__free(const struct tombola_allocator *allocator, void *memory);
 
 /* Resizes an array from old_count to new_count elements; NULL leaves the old one as it was. */
-void *tombola__resize(const struct tombola_allocator *allocator, void *memory, size_t old_count, size_t new_count,
-                      size_t size);
+void *tombola__resize(const struct tombola_allocator *allocator, void *memory, size_t old_count,
+                      size_t new_count, size_t size);
 
-/* Fills in `error` (when it isn't NULL) and returns `status`, so that a function can end with it. `param` may be NULL.
- * Long texts are cut at a whole UTF-8 character; control characters of values become '?'. */
+/* Fills in `error` (when it isn't NULL) and returns `status`, so that a function can end with it. `param` may
+ * be NULL. Long texts are cut at a whole UTF-8 character; control characters of values become '?'. */
 enum tombola_status tombola__fail(struct tombola_error *error, enum tombola_status status, const char *param,
                                   const char *format, ...) TOMBOLA__PRINTF(4, 5);
 

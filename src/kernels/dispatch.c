@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the instruction set: the best that the machine has, at most what TOMBOLA_CPU names. The choice is made once
- * and kept; a wrong name is not kept, so that every constructor reports it. */
+/* Chooses the instruction set: the best that the machine has, at most what TOMBOLA_CPU names. The choice is
+ * made once and kept; a wrong name is not kept, so that every constructor reports it. */
 #include "scalar.h"
 
 #include "base/base.h"
@@ -11,7 +11,9 @@
 
 #define KNOWN_NAMES "scalar, avx2"
 
-static const struct tombola__kernels *scalar_table(void) { return &tombola__kernels_scalar; }
+static const struct tombola__kernels *scalar_table(void) {
+  return &tombola__kernels_scalar;
+}
 
 /* Best first; each gives NULL where it can't run. */
 static const struct {
@@ -46,7 +48,8 @@ static const struct tombola__kernels *choose(struct tombola_error *error) {
   if (table) return table;
   if (is_known(name))
     tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "TOMBOLA_CPU",
-                  "TOMBOLA_CPU is \"%.64s\", which this machine does not have; allowed: %s", name, best()->name);
+                  "TOMBOLA_CPU is \"%.64s\", which this machine does not have; allowed: %s", name,
+                  best()->name);
   else
     tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "TOMBOLA_CPU",
                   "TOMBOLA_CPU is \"%.64s\", which is unknown; allowed: " KNOWN_NAMES, name);

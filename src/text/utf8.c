@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8 put together from pieces that were cut anywhere. Well-formed sequences are those of Unicode 15, table 3-7;
- * what isn't one becomes one U+FFFD for each maximal subpart (section 3.9). */
+/* UTF-8 put together from pieces that were cut anywhere. Well-formed sequences are those of Unicode 15, table
+ * 3-7; what isn't one becomes one U+FFFD for each maximal subpart (section 3.9). */
 #include <stdbool.h>
 #include <string.h>
 #include <tombola/text.h>
@@ -16,8 +16,8 @@ static size_t character_length(unsigned char lead) {
   return lead <= 0xF4 ? 4 : 0;
 }
 
-/* Whether `byte` can be byte `index` of a character that begins with `lead`. Only the second byte depends on the first:
- * it rules out overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4). */
+/* Whether `byte` can be byte `index` of a character that begins with `lead`. Only the second byte depends on
+ * the first: it rules out overlong forms (E0, F0), surrogates (ED) and what lies above U+10FFFF (F4). */
 static bool continues(unsigned char lead, size_t index, unsigned char byte) {
   unsigned char least = 0x80, most = 0xBF;
   if (index == 1) {
@@ -48,7 +48,8 @@ static size_t begin(struct tombola_utf8 *utf8, unsigned char byte, char *out) {
   return 0;
 }
 
-/* A byte behind an unfinished character. One that doesn't belong to it ends it, and begins something itself. */
+/* A byte behind an unfinished character. One that doesn't belong to it ends it, and begins something itself.
+ */
 static size_t go_on(struct tombola_utf8 *utf8, unsigned char byte, char *out) {
   unsigned char lead = utf8->held[0];
   if (!continues(lead, utf8->count, byte)) {

@@ -203,9 +203,14 @@ struct tombola__dialect {
   size_t n_defaults;
   const struct tombola__range *ranges;
   size_t n_ranges;
+  const struct tombola__default *server_defaults; /* on top of the defaults, where its server has others */
+  size_t n_server_defaults;
+  bool server_seed_random; /* its server takes a random seed where its program has a constant */
 
   double greedy_at;  /* a temperature at or below this is greedy */
   bool greedy_draws; /* a greedy choice uses up a uniform, as any other */
+  bool greedy_edits_only; /* a greedy choice looks at edited logits; no stage that keeps or shapes runs */
+  bool greedy_at_top_k_1; /* top_k 1 is greedy, whatever the temperature */
 
   enum tombola__penalty_form penalty_form;
   bool penalty_once_one;    /* a repeat_penalty below 1 does nothing */

@@ -108,7 +108,7 @@ static void print_choices(const char *const *choices, char *text, size_t size) {
 /* The range, the choices and the default, in brackets. */
 static void print_facts(const struct option *option, const struct options *defaults, char *text,
                         size_t size) {
-  char value[64] = "", range[128] = "";
+  char value[256] = "", range[128] = "";
   const struct tombola_param_info *param = option->param;
   if (option->show) {
     option->show(defaults, value, sizeof(value));
@@ -116,7 +116,7 @@ static void print_facts(const struct option *option, const struct options *defau
     tombola_sampler_params_get(&defaults->sampler, option->name, value, sizeof(value));
     if (param->type == TOMBOLA_PARAM_CHOICE)
       print_choices(param->choices, range, sizeof(range));
-    else if (param->type != TOMBOLA_PARAM_SEED)
+    else if (param->type != TOMBOLA_PARAM_SEED && param->type != TOMBOLA_PARAM_BOOL)
       print_range(param, range, sizeof(range));
   } else if (option->kind == OPTION_CHOICE) {
     print_choices(option->choices, range, sizeof(range));
@@ -132,7 +132,7 @@ static void print_facts(const struct option *option, const struct options *defau
 }
 
 static void print_option(const struct option *option, const struct options *defaults) {
-  char names[160], facts[256];
+  char names[160], facts[400];
   print_names(option, names, sizeof(names));
   print_facts(option, defaults, facts, sizeof(facts));
   if (strlen(names) > 32)

@@ -124,7 +124,7 @@ static int collect_flag(struct assignments *assignments, const struct command *c
     return 0;
   }
   if (name[length] == '=') assignment.text = name + length + 1;
-  if (assignment.text && !option_takes_value(&assignment.option)) {
+  if (assignment.text && !option_takes_value(&assignment.option) && assignment.option.kind != OPTION_PARAM) {
     complain_usage("%.*s takes no value", (int)length + dashes, argument);
     return 0;
   }
@@ -205,8 +205,9 @@ static int apply_checked(struct options *options, const struct assignment *assig
   const struct option *option = &assignment->option;
   struct tombola_error error = {0};
   enum tombola_status status;
-  if (option->kind == OPTION_PARAM)
-    status = tombola_sampler_params_set(&options->sampler, option->name, assignment->text, &error);
+  if (option->kind == OPTION_PARAM) /* a parameter that is on or off may be named alone, or with =false */
+    status = tombola_sampler_params_set(&options->sampler, option->name,
+                                        assignment->text ? assignment->text : "true", &error);
   else
     status = option->set(options, assignment->text, &error);
   if (status == TOMBOLA_OK) return EXIT_OK;

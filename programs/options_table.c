@@ -124,15 +124,32 @@ static bool in_table(const char *name) {
   return false;
 }
 
-/* The option of a parameter of the sampler; false for one that has a row in the table or is a list. */
+/* What the help shows for a parameter's value; NULL for none. False for a type that text can't set: such a parameter
+ * needs a row in the table. */
+static bool find_placeholder(enum tombola_param_type type, const char **placeholder) {
+  static const struct {
+    enum tombola_param_type type;
+    const char *text;
+  } placeholders[] = {{TOMBOLA_PARAM_FLOAT, "X"},
+                      {TOMBOLA_PARAM_INT, "N"},
+                      {TOMBOLA_PARAM_SEED, "N"},
+                      {TOMBOLA_PARAM_CHOICE, "NAME"},
+                      {TOMBOLA_PARAM_BOOL, NULL}};
+  for (size_t i = 0; i < sizeof(placeholders) / sizeof(placeholders[0]); i++)
+    if (placeholders[i].type == type) {
+      *placeholder = placeholders[i].text;
+      return true;
+    }
+  return false;
+}
+
+/* The option of a parameter of the sampler; false for one that has a row in the table or can't be set from text. */
 static bool from_param(const struct tombola_param_info *param, struct option *option) {
-  static const char *const placeholders[] = {
-      [TOMBOLA_PARAM_FLOAT] = "X", [TOMBOLA_PARAM_INT] = "N", [TOMBOLA_PARAM_SEED] = "N",
-      [TOMBOLA_PARAM_CHOICE] = "NAME", [TOMBOLA_PARAM_LOGIT_BIAS] = NULL, [TOMBOLA_PARAM_STAGES] = NULL};
-  if (!placeholders[param->type] || in_table(param->name)) return false;
+  const char *placeholder;
+  if (!find_placeholder(param->type, &placeholder) || in_table(param->name)) return false;
   *option = (struct option){.name = param->name, .aliases = param->aliases, .kind = OPTION_PARAM,
-                            .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
-                            .value = placeholders[param->type], .help = param->help, .param = param};
+                            .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = placeholder,
+                            .help = param->help, .param = param};
   return true;
 }
 

@@ -110,7 +110,7 @@ size_t tombola_sampler_describe(const tombola_sampler *sampler, char *text, size
     const char *name = i == 0 ? "logits" : plan->greedy ? "greedy" : "draw";
     const char *mark = "";
     if (i && i <= plan->n_chain) {
-      name = plan->chain[i - 1].stage->name;
+      name = plan->chain[i - 1].name;
       mark = plan->chain[i - 1].active ? "" : "?";
     }
     const char *parts[] = {i ? " -> " : "", mark, name};

@@ -173,6 +173,19 @@ static enum tombola_status find_dialect(const char *name, const struct tombola__
                        known);
 }
 
+/* What parameters without an off value are where a dialect says nothing: the values with which their stages
+ * were published, which every engine took over. */
+static const struct tombola__default common_defaults[] = {
+    {"xtc_threshold", 0.1}, {"dry_base", 1.75},    {"dry_allowed_length", 2}, {"dry_penalty_last_n", -1},
+    {"mirostat_tau", 5},    {"mirostat_eta", 0.1}, {"adaptive_decay", 0.9},
+};
+
+static void set_defaults(struct tombola_sampler_params *whole, const struct tombola__default *defaults,
+                         size_t n) {
+  for (size_t i = 0; i < n; i++)
+    write_value(whole, tombola_param_find(defaults[i].param), defaults[i].value);
+}
+
 static void fill_defaults(struct tombola_sampler_params *whole, const struct tombola__dialect *dialect) {
   memset(whole, 0, sizeof *whole);
   whole->struct_size = sizeof *whole;
@@ -180,8 +193,8 @@ static void fill_defaults(struct tombola_sampler_params *whole, const struct tom
   const struct tombola_param_info *row;
   for (size_t i = 0; (row = tombola_param_at(i)); i++)
     if (has_number(row) && !isnan(row->off)) write_value(whole, row, row->off);
-  for (size_t i = 0; i < dialect->n_defaults; i++)
-    write_value(whole, tombola_param_find(dialect->defaults[i].param), dialect->defaults[i].value);
+  set_defaults(whole, common_defaults, TOMBOLA__COUNT(common_defaults));
+  set_defaults(whole, dialect->defaults, dialect->n_defaults);
 }
 
 static enum tombola_status check_struct(const struct tombola_sampler_params *params,

@@ -1,41 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan: parameters checked, the chain in its order, what stages compiled. It never changes once made, so
  * that a sampler and its clones share one. */
+#include <string.h>
+
 #include "internal.h"
 
 #define MAX_VOCAB ((size_t)1 << 24)
 
-/* ---- the chain ---- */
+/* ---- custom stages ---- */
 
-static enum tombola_status add_link(struct tombola__plan *plan, const struct tombola__stage *stage,
-                                    struct tombola_error *error) {
-  for (size_t i = 0; i < plan->n_chain; i++)
-    if (plan->chain[i].stage == stage)
-      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "samplers", "samplers names %s twice",
-                           stage->name);
-  struct tombola__link *link = &plan->chain[plan->n_chain++];
-  *link = (struct tombola__link){.stage = stage, .active = stage->active(&plan->params, plan->dialect)};
+static enum tombola_status check_custom(const struct tombola_custom_stage *custom,
+                                        struct tombola_error *error) {
+  const enum tombola_status bad = TOMBOLA_INVALID_ARGUMENT;
+  if (!custom || custom->struct_size < sizeof *custom)
+    return tombola__fail(error, bad, "custom_stages", "custom_stages: struct_size must be at least %zu",
+                         sizeof *custom);
+  if (!custom->name || !custom->name[0] || !custom->apply)
+    return tombola__fail(error, bad, "custom_stages", "custom_stages: a stage needs a name and apply");
+  if (tombola__stage_find(custom->name))
+    return tombola__fail(error, bad, "custom_stages", "custom_stages: there is a stage '%s' already",
+                         custom->name);
   return TOMBOLA_OK;
 }
 
-static enum tombola_status unknown_stage(const char *name, struct tombola_error *error) {
-  return tombola__fail(error, TOMBOLA_NOT_FOUND, "samplers", "samplers: there is no stage '%s'",
-                       name ? name : "");
+/* The caller's list may go away, so the plan keeps copies of the descriptors and the names. */
+static enum tombola_status copy_customs(struct tombola__plan *plan, struct tombola_error *error) {
+  const struct tombola_custom_stage *const *given = plan->params.custom_stages;
+  size_t n = plan->params.n_custom_stages, size = 0;
+  for (size_t i = 0; i < n; i++) {
+    enum tombola_status status = check_custom(given[i], error);
+    if (status) return status;
+    size += strlen(given[i]->name) + 1;
+  }
+  if (!n) return TOMBOLA_OK;
+  plan->customs = tombola__new(&plan->allocator, n, sizeof *plan->customs);
+  plan->custom_names = tombola__new(&plan->allocator, size, 1);
+  if (!plan->customs || !plan->custom_names) return tombola__no_memory(error);
+  char *name = plan->custom_names;
+  for (size_t i = 0; i < n; i++) {
+    size_t length = strlen(given[i]->name) + 1;
+    memcpy(&plan->customs[i], given[i], sizeof plan->customs[i]);
+    memcpy(name, given[i]->name, length);
+    plan->customs[i].name = name;
+    name += length;
+  }
+  return TOMBOLA_OK;
 }
 
-/* Biases come first unless the order places them: no engine makes the user name them. */
-static enum tombola_status add_all(struct tombola__plan *plan, const char *const *names, size_t n,
-                                   struct tombola_error *error) {
-  bool places_bias = false;
-  for (size_t i = 0; i < n; i++) {
-    const struct tombola__stage *stage = tombola__stage_find(names[i]);
-    if (!stage) return unknown_stage(names[i], error);
-    if (stage == &tombola__stage_logit_bias) places_bias = true;
+static const struct tombola_custom_stage *find_custom(const struct tombola__plan *plan, const char *name) {
+  for (size_t i = 0; name && i < plan->params.n_custom_stages; i++)
+    if (!strcmp(plan->customs[i].name, name)) return &plan->customs[i];
+  return NULL;
+}
+
+/* ---- the chain ---- */
+
+static enum tombola_status add_link(struct tombola__plan *plan, const char *name,
+                                    struct tombola_error *error) {
+  const struct tombola_custom_stage *custom = find_custom(plan, name);
+  const struct tombola__stage *stage = custom ? &tombola__stage_custom : tombola__stage_find(name);
+  if (!stage)
+    return tombola__fail(error, TOMBOLA_NOT_FOUND, "samplers", "samplers: there is no stage '%s'",
+                         name ? name : "");
+  const char *own = custom ? custom->name : stage->name;
+  for (size_t i = 0; i < plan->n_chain; i++)
+    if (plan->chain[i].name == own)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "samplers", "samplers names %s twice", own);
+  if (plan->n_chain == TOMBOLA__MAX_CHAIN)
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "samplers", "samplers names more than %d stages",
+                         TOMBOLA__MAX_CHAIN);
+  struct tombola__link *link = &plan->chain[plan->n_chain++];
+  *link = (struct tombola__link){.stage = stage,
+                                 .name = own,
+                                 .custom = custom,
+                                 .active = stage->active(&plan->params, plan->dialect)};
+  if (stage->selects && plan->dialect->select_saves) plan->single_saves = true;
+  return TOMBOLA_OK;
+}
+
+static bool names(const char *const *order, size_t n, const struct tombola__stage *stage) {
+  for (size_t i = 0; i < n; i++)
+    if (tombola__stage_find(order[i]) == stage) return true;
+  return false;
+}
+
+/* Biases come first unless the order places them: no engine makes the user name them. adaptive_p is the draw of
+ * its engines, so it comes last wherever the order names it. */
+static enum tombola_status add_all(struct tombola__plan *plan, const char *const *order, size_t n,
+                                   bool adaptive, struct tombola_error *error) {
+  enum tombola_status status = TOMBOLA_OK;
+  if (!names(order, n, &tombola__stage_logit_bias)) status = add_link(plan, "logit_bias", error);
+  for (size_t i = 0; i < n && !status; i++) {
+    if (tombola__stage_find(order[i]) == &tombola__stage_adaptive_p)
+      adaptive = true;
+    else
+      status = add_link(plan, order[i], error);
   }
-  enum tombola_status status = places_bias ? TOMBOLA_OK : add_link(plan, &tombola__stage_logit_bias, error);
-  for (size_t i = 0; i < n && !status; i++)
-    status = add_link(plan, tombola__stage_find(names[i]), error);
+  if (!status && adaptive) status = add_link(plan, "adaptive_p", error);
   return status;
+}
+
+/* The dialect's own order, or its order with mirostat, which replaces everything but biases and temperature. */
+static enum tombola_status add_own(struct tombola__plan *plan, struct tombola_error *error) {
+  static const char *const mirostat_order[] = {"logit_bias", "temperature", "mirostat"};
+  const struct tombola__dialect *dialect = plan->dialect;
+  if (!plan->params.mirostat)
+    return add_all(plan, dialect->info.order, dialect->info.n_order, plan->params.adaptive_target >= 0, error);
+  if (dialect->mirostat_order)
+    return add_all(plan, dialect->mirostat_order, dialect->n_mirostat_order, false, error);
+  return add_all(plan, mirostat_order, TOMBOLA__COUNT(mirostat_order), false, error);
 }
 
 /* Greedy: what keeps the best candidate the best needn't run, and nothing after the temperature matters. A
@@ -51,14 +124,13 @@ static void make_greedy(struct tombola__plan *plan) {
 
 static enum tombola_status build_chain(struct tombola__plan *plan, struct tombola_error *error) {
   const struct tombola_sampler_params *params = &plan->params;
-  const struct tombola_dialect_info *info = &plan->dialect->info;
-  enum tombola_status status = params->samplers ? add_all(plan, params->samplers, params->n_samplers, error)
-                                                : add_all(plan, info->order, info->n_order, error);
+  enum tombola_status status = copy_customs(plan, error);
+  if (!status)
+    status = params->samplers ? add_all(plan, params->samplers, params->n_samplers, false, error)
+                              : add_own(plan, error);
   if (status) return status;
   plan->greedy = (double)params->temperature <= plan->dialect->greedy_at;
   if (plan->greedy) make_greedy(plan);
-  plan->params.samplers = NULL; /* used up: the chain holds what they said */
-  plan->params.n_samplers = 0;
   return TOMBOLA_OK;
 }
 
@@ -78,16 +150,29 @@ static enum tombola_status prepare_stages(struct tombola__plan *plan, struct tom
         link->stage->prepare ? link->stage->prepare(plan, &link->data, error) : TOMBOLA_OK;
     if (status) return status;
     size_t window = link->stage->window ? link->stage->window(plan) : 0;
+    if (link->custom) window = link->custom->history;
     if (window > plan->window) plan->window = window;
     if (link->stage == &tombola__stage_penalties) plan->count_window = window;
     link->state_offset = plan->state_size;
     link->state_size = link->stage->state_size ? link->stage->state_size(plan) : 0;
+    if (link->custom) link->state_size = link->custom->state_size;
     plan->state_size += aligned(link->state_size);
   }
   return TOMBOLA_OK;
 }
 
 /* ---- life ---- */
+
+/* The lists are the caller's and may go away: the chain and the stages hold what they said. */
+static void forget_lists(struct tombola_sampler_params *params) {
+  params->samplers = NULL;
+  params->logit_bias = params->fallback_bias = NULL;
+  params->suppress = NULL;
+  params->dry_sequence_breakers = NULL;
+  params->custom_stages = NULL;
+  params->n_samplers = params->n_logit_bias = params->n_fallback_bias = params->n_suppress = 0;
+  params->n_dry_sequence_breakers = params->n_custom_stages = 0;
+}
 
 static enum tombola_status fill_in(struct tombola__plan *plan, const struct tombola_sampler_params *params,
                                    struct tombola_error *error) {
@@ -102,8 +187,7 @@ static enum tombola_status fill_in(struct tombola__plan *plan, const struct tomb
   if (!plan->kernels) return TOMBOLA_INVALID_ARGUMENT;
   status = build_chain(plan, error);
   if (!status) status = prepare_stages(plan, error);
-  plan->params.logit_bias = NULL; /* the caller's; the stage has a copy */
-  plan->params.n_logit_bias = 0;
+  forget_lists(&plan->params);
   return status;
 }
 
@@ -136,5 +220,7 @@ void tombola__plan_free(struct tombola__plan *plan) {
   for (size_t i = 0; i < plan->n_chain; i++)
     if (plan->chain[i].data) plan->chain[i].stage->release(plan, plan->chain[i].data);
   struct tombola_allocator own = plan->allocator;
+  tombola__free(&own, plan->customs);
+  tombola__free(&own, plan->custom_names);
   tombola__free(&own, plan);
 }

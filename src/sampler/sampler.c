@@ -4,10 +4,14 @@
 
 #include <string.h>
 
+size_t tombola__window_of(int32_t last_n, const struct tombola__dialect *dialect) {
+  if (last_n >= 0) return (size_t)last_n;
+  return dialect->negative_window_off ? 0 : SIZE_MAX;
+}
+
 size_t tombola__penalty_window(const struct tombola_sampler_params *params,
                                const struct tombola__dialect *dialect) {
-  if (params->repeat_last_n >= 0) return (size_t)params->repeat_last_n;
-  return dialect->negative_window_off ? 0 : SIZE_MAX;
+  return tombola__window_of(params->repeat_last_n, dialect);
 }
 
 /* ---- making ---- */
@@ -145,6 +149,7 @@ static enum tombola_status choose(struct tombola_sampler *s, tombola_token *toke
   enum tombola_status status = plan->greedy ? TOMBOLA_OK : tombola__candidates_sum(&s->candidates);
   if (status) return status;
   bool draws = !plan->greedy || plan->dialect->greedy_draws;
+  if (plan->single_saves && !s->candidates.dense && s->candidates.count == 1) draws = false;
   double u = draws ? plan->dialect->generator->uniform(s->state) : 0;
   status = tombola__draw(s, u, token);
   for (size_t i = 0; i < plan->n_chain && !status; i++) {
@@ -256,7 +261,7 @@ enum tombola_status tombola_candidates(tombola_sampler *sampler, const struct to
                                        size_t capacity, size_t *count) {
   *count = 0;
   enum tombola_status status = look(sampler, row, mask);
-  if (!status) status = tombola__candidates_list(&sampler->candidates, false);
+  if (!status) status = tombola__candidates_list(&sampler->candidates, sampler->candidates.ranked);
   if (status) return status;
   struct tombola__candidates *c = &sampler->candidates;
   tombola__draw_order(sampler);

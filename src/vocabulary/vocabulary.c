@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A vocabulary: the bytes of all tokens in one block, found by their offsets, and their flags. */
 #include "base/base.h"
+#include "vocabulary/breakers.h"
 
 #include <string.h>
 #include <tombola/vocabulary.h>
@@ -15,6 +16,7 @@ struct tombola_vocabulary {
   uint8_t *flags;
   tombola_token *ends;
   size_t end_count;
+  struct tombola__breaker_cache *breakers;
   tombola_tokenize_fn tokenize;
   void *tokenize_context;
 };
@@ -52,7 +54,8 @@ static bool allocate(tombola_vocabulary *v, const struct tombola_vocabulary_sour
   v->offsets = tombola__new(&v->allocator, source->count + 1, sizeof *v->offsets);
   v->flags = tombola__new(&v->allocator, source->count, sizeof *v->flags);
   v->ends = tombola__new(&v->allocator, count_ends(source), sizeof *v->ends);
-  return v->bytes && v->offsets && v->flags && v->ends;
+  v->breakers = tombola__breaker_cache_new(&v->allocator);
+  return v->bytes && v->offsets && v->flags && v->ends && v->breakers;
 }
 
 static void copy(tombola_vocabulary *v, const struct tombola_vocabulary_source *source) {
@@ -94,6 +97,7 @@ void tombola_vocabulary_free(tombola_vocabulary *vocabulary) {
   tombola__free(&allocator, vocabulary->offsets);
   tombola__free(&allocator, vocabulary->flags);
   tombola__free(&allocator, vocabulary->ends);
+  tombola__breaker_cache_free(vocabulary->breakers, &allocator);
   tombola__free(&allocator, vocabulary);
 }
 
@@ -124,4 +128,10 @@ enum tombola_status tombola_vocabulary_tokenize(const tombola_vocabulary *vocabu
   *count = 0;
   if (!vocabulary->tokenize) return TOMBOLA_UNSUPPORTED;
   return vocabulary->tokenize(vocabulary->tokenize_context, text, length, special, tokens, capacity, count);
+}
+
+struct tombola__breaker_cache *tombola__vocabulary_breakers(const tombola_vocabulary *vocabulary,
+                                                            struct tombola_allocator *allocator) {
+  *allocator = vocabulary->allocator;
+  return vocabulary->breakers;
 }

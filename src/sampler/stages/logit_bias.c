@@ -14,11 +14,32 @@ static const struct tombola_param_info rows[] = {
      .min = -HUGE_VAL,
      .max = HUGE_VAL,
      .off = (double)NAN},
+    {.name = "fallback_bias",
+     .help = "biases that are used when logit_bias gives none",
+     .stage = "logit_bias",
+     .type = TOMBOLA_PARAM_LOGIT_BIAS,
+     .offset = offsetof(struct tombola_sampler_params, fallback_bias),
+     .min = -HUGE_VAL,
+     .max = HUGE_VAL,
+     .off = (double)NAN},
+    {.name = "suppress",
+     .help = "tokens that are never drawn, whatever a bias says",
+     .stage = "logit_bias",
+     .type = TOMBOLA_PARAM_TOKENS,
+     .offset = offsetof(struct tombola_sampler_params, suppress),
+     .off = (double)NAN},
 };
+
+/* The biases that count: the fallback's only when there are no others. */
+static const struct tombola_logit_bias *biases_of(const struct tombola_sampler_params *params, size_t *n) {
+  bool own = params->n_logit_bias > 0;
+  *n = own ? params->n_logit_bias : params->n_fallback_bias;
+  return own ? params->logit_bias : params->fallback_bias;
+}
 
 static bool active(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect) {
   (void)dialect;
-  return params->n_logit_bias > 0;
+  return params->n_logit_bias + params->n_fallback_bias + params->n_suppress > 0;
 }
 
 /* The plan's copy: by id, what stood for one token added up. */
@@ -28,13 +49,33 @@ struct biases {
   float values[];
 };
 
-static enum tombola_status check_ids(const struct tombola__plan *plan, struct tombola_error *error) {
-  for (size_t i = 0; i < plan->params.n_logit_bias; i++) {
-    tombola_token id = plan->params.logit_bias[i].token;
-    if (id < 0 || (size_t)id >= plan->vocab_size)
-      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "logit_bias",
-                           "logit_bias: token %d is outside the vocabulary of %zu", (int)id,
-                           plan->vocab_size);
+static enum tombola_status check(const struct tombola__plan *plan, const char *param, tombola_token id,
+                                 float bias, struct tombola_error *error) {
+  if (id < 0 || (size_t)id >= plan->vocab_size)
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, param,
+                         "%s: token %d is outside the vocabulary of %zu", param, (int)id, plan->vocab_size);
+  if (!(bias < INFINITY))
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, param, "%s of token %d must be a number or -inf",
+                         param, (int)id);
+  return TOMBOLA_OK;
+}
+
+/* Suppression is a bias of -inf: no other bias, being finite or -inf, brings the token back. */
+static enum tombola_status collect(const struct tombola__plan *plan, struct tombola__entry *out,
+                                   struct tombola_error *error) {
+  const struct tombola_sampler_params *params = &plan->params;
+  size_t n;
+  const struct tombola_logit_bias *biases = biases_of(params, &n);
+  const char *name = params->n_logit_bias ? "logit_bias" : "fallback_bias";
+  for (size_t i = 0; i < n; i++) {
+    enum tombola_status status = check(plan, name, biases[i].token, biases[i].bias, error);
+    if (status) return status;
+    out[i] = (struct tombola__entry){biases[i].bias, biases[i].token};
+  }
+  for (size_t i = 0; i < params->n_suppress; i++) {
+    enum tombola_status status = check(plan, "suppress", params->suppress[i], 0, error);
+    if (status) return status;
+    out[n + i] = (struct tombola__entry){-INFINITY, params->suppress[i]};
   }
   return TOMBOLA_OK;
 }
@@ -47,21 +88,7 @@ static struct biases *new_biases(const struct tombola__plan *plan, size_t n) {
   return NULL;
 }
 
-/* Sorting before adding up makes the sum independent of the caller's order. */
-static enum tombola_status prepare(const struct tombola__plan *plan, void **data,
-                                   struct tombola_error *error) {
-  size_t n = plan->params.n_logit_bias;
-  enum tombola_status status = check_ids(plan, error);
-  if (status) return status;
-  struct tombola__entry *sorted = tombola__new(&plan->allocator, n, sizeof *sorted);
-  struct biases *b = sorted ? new_biases(plan, n) : NULL;
-  if (!b) {
-    tombola__free(&plan->allocator, sorted);
-    return tombola__no_memory(error);
-  }
-  for (size_t i = 0; i < n; i++)
-    sorted[i] = (struct tombola__entry){plan->params.logit_bias[i].bias, plan->params.logit_bias[i].token};
-  tombola__entries_by_id(sorted, n);
+static void add_up(struct biases *b, const struct tombola__entry *sorted, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (i && sorted[i].id == sorted[i - 1].id) {
       b->values[b->count - 1] += sorted[i].logit;
@@ -70,9 +97,26 @@ static enum tombola_status prepare(const struct tombola__plan *plan, void **data
       b->values[b->count++] = sorted[i].logit;
     }
   }
+}
+
+/* Sorting before adding up makes the sum independent of the caller's order. */
+static enum tombola_status prepare(const struct tombola__plan *plan, void **data,
+                                   struct tombola_error *error) {
+  size_t n;
+  biases_of(&plan->params, &n);
+  n += plan->params.n_suppress;
+  struct tombola__entry *sorted = tombola__new(&plan->allocator, n, sizeof *sorted);
+  if (!sorted) return tombola__no_memory(error);
+  enum tombola_status status = collect(plan, sorted, error);
+  struct biases *b = status ? NULL : new_biases(plan, n);
+  if (!status && !b) status = tombola__no_memory(error);
+  if (!status) {
+    tombola__entries_by_id(sorted, n);
+    add_up(b, sorted, n);
+    *data = b;
+  }
   tombola__free(&plan->allocator, sorted);
-  *data = b;
-  return TOMBOLA_OK;
+  return status;
 }
 
 static void release(const struct tombola__plan *plan, void *data) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* penalties: makes tokens of the history less likely. For each distinct token among the last repeat_last_n: a
  * positive logit is divided by repeat_penalty, another one multiplied (CTRL, arXiv 1909.05858, with the sign
- * rule that every engine has added), then count * frequency_penalty + presence_penalty is subtracted
- * (OpenAI). */
+ * rule that every engine has added), and count * frequency_penalty + presence_penalty is subtracted
+ * (OpenAI), in the order that the dialect says. */
 #include <math.h>
 
 #include "../internal.h"
@@ -55,9 +55,30 @@ static const struct tombola_param_info rows[] = {
      .off = 0},
 };
 
+/* What the dialect leaves of the three: a value within its dead zone of neutral, or a repeat_penalty below 1 where
+ * that is ignored, becomes neutral. */
+struct penalties {
+  float repeat, frequency, presence;
+  enum tombola__penalty_form form;
+};
+
+static bool is_near(float value, double neutral, double zone) {
+  return fabs((double)value - neutral) < zone;
+}
+
+static struct penalties penalties_of(const struct tombola_sampler_params *params,
+                                     const struct tombola__dialect *dialect) {
+  double zone = dialect->penalty_dead_zone;
+  struct penalties p = {params->repeat_penalty, params->frequency_penalty, params->presence_penalty,
+                        dialect->penalty_form};
+  if (is_near(p.repeat, 1, zone) || (dialect->penalty_once_one && p.repeat < 1)) p.repeat = 1;
+  if (is_near(p.frequency, 0, zone) && is_near(p.presence, 0, zone)) p.frequency = p.presence = 0;
+  return p;
+}
+
 static bool active(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect) {
-  bool neutral =
-      params->repeat_penalty == 1 && params->frequency_penalty == 0 && params->presence_penalty == 0;
+  struct penalties p = penalties_of(params, dialect);
+  bool neutral = p.repeat == 1 && p.frequency == 0 && p.presence == 0;
   return !neutral && tombola__penalty_window(params, dialect) > 0;
 }
 
@@ -65,27 +86,37 @@ static size_t window(const struct tombola__plan *plan) {
   return tombola__penalty_window(&plan->params, plan->dialect);
 }
 
-static float penalize(const struct tombola_sampler_params *p, uint32_t count, float logit) {
-  logit = logit <= 0 ? logit * p->repeat_penalty : logit / p->repeat_penalty;
-  return logit - ((float)count * p->frequency_penalty + p->presence_penalty);
+static float repeated(float repeat, float logit) {
+  return logit <= 0 ? logit * repeat : logit / repeat;
+}
+
+static float penalize(const struct penalties *p, uint32_t count, float logit) {
+  float times = (float)count * p->frequency;
+  switch (p->form) {
+  case TOMBOLA__REPEAT_THEN_SUM: return repeated(p->repeat, logit) - (times + p->presence);
+  case TOMBOLA__REPEAT_THEN_EACH: return repeated(p->repeat, logit) - p->presence - times;
+  case TOMBOLA__EACH_THEN_REPEAT: return repeated(p->repeat, logit - times - p->presence);
+  }
+  return logit;
 }
 
 struct context {
-  const struct tombola_sampler_params *params;
+  struct penalties penalties;
   uint32_t count;
 };
 
 static float edit(const void *context, size_t index, float logit) {
   const struct context *c = context;
   (void)index;
-  return penalize(c->params, c->count, logit);
+  return penalize(&c->penalties, c->count, logit);
 }
 
 static enum tombola_status apply(struct tombola__stage_call *call) {
   const struct tombola__history *h = call->history;
+  struct context context = {penalties_of(call->params, call->dialect), 0};
   for (size_t i = 0; i < h->table_capacity; i++) {
     if (!h->table[i].n) continue;
-    struct context context = {call->params, h->table[i].n};
+    context.count = h->table[i].n;
     enum tombola_status status =
         tombola__candidates_edit(call->candidates, &h->table[i].id, 1, edit, &context);
     if (status) return status;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adaptive_p: draws tokens whose probability is near a target, and moves the target so that the average of
+ * what was drawn meets it (MrJackSpade and ddh0, llama.cpp #17927). It takes the place of the draw: its law is
+ * a softmax of 5 - 10 d^2 / (1 + d), where d is the distance of a token's probability to the adapted target, in units
+ * of 0.3. The average learns the probability that a token had before, once that token is accepted. */
+#include <math.h>
+#include <string.h>
+
+#include "../internal.h"
+
+#define AT(member) .stage = "adaptive_p", .offset = offsetof(struct tombola_sampler_params, member)
+
+static const struct tombola_param_info rows[] = {
+    {.name = "adaptive_target",
+     .help = "the probability that drawn tokens shall have on average; below 0: off",
+     .type = TOMBOLA_PARAM_FLOAT,
+     AT(adaptive_target),
+     .min = -HUGE_VAL,
+     .max = 1,
+     .off = -1},
+    {.name = "adaptive_decay",
+     .help = "how much of the average each token leaves; 0.9 remembers about 10 tokens",
+     .type = TOMBOLA_PARAM_FLOAT,
+     AT(adaptive_decay),
+     .min = 0,
+     .max = 0.99,
+     .off = (double)NAN},
+};
+
+static bool active(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect) {
+  (void)dialect;
+  return params->adaptive_target >= 0;
+}
+
+struct average {
+  float sum, weight;      /* of the probabilities, and of their weights */
+  float pending;          /* what the chosen token's probability was */
+  tombola_token token;    /* the chosen token, until one is accepted */
+};
+
+static size_t state_size(const struct tombola__plan *plan) {
+  (void)plan;
+  return sizeof(struct average);
+}
+
+/* As if all that went before had met the target. */
+static void reset(struct tombola__stage_call *call) {
+  float rest = 1 - call->params->adaptive_decay;
+  struct average *a = call->state;
+  *a = (struct average){
+      .sum = call->params->adaptive_target / rest, .weight = 1 / rest, .token = TOMBOLA_NO_TOKEN};
+}
+
+static float adapted_target(const struct average *a, float target) {
+  float adapted = a->weight == 0 ? target : 2 * target - a->sum / a->weight;
+  return adapted < 0 ? 0 : adapted > 1 ? 1 : adapted;
+}
+
+static float shaped(float p, float target) {
+  float distance = fabsf((p - target) * (1.0f / 0.3f));
+  return 5 - 10 * distance * distance / (1 + distance);
+}
+
+/* The probabilities, which `chosen` wants, lie behind the list, which is in the draw's order already. */
+static float *probabilities(const struct tombola__candidates *c) {
+  return (float *)(void *)(c->list + c->count);
+}
+
+static enum tombola_status apply(struct tombola__stage_call *call) {
+  struct tombola__candidates *c = call->candidates;
+  enum tombola_status status = tombola__candidates_list(c, c->ranked);
+  if (status) return status;
+  tombola__draw_order(call->sampler);
+  status = tombola__candidates_sum(c);
+  if (status) return status;
+  if (tombola__candidates_reserve(c, c->count + c->count / 2 + TOMBOLA__BLOCK)) return TOMBOLA_NO_MEMORY;
+  float *p = probabilities(c), weights[TOMBOLA__BLOCK];
+  float target = adapted_target(call->state, call->params->adaptive_target);
+  for (size_t first = 0, n; first < c->count; first += n) {
+    n = tombola__candidates_weights(c, first, weights);
+    for (size_t i = 0; i < n; i++)
+      p[first + i] = (float)((double)weights[i] / c->total);
+  }
+  for (size_t i = 0; i < c->count; i++)
+    c->list[i].logit = shaped(p[i], target);
+  if (c->order == TOMBOLA__BY_RANK) c->order = TOMBOLA__BY_CHANCE;
+  c->scale = 1;
+  c->indexed = c->summed = false;
+  return TOMBOLA_OK;
+}
+
+static void chosen(struct tombola__stage_call *call, tombola_token token) {
+  const struct tombola__candidates *c = call->candidates;
+  struct average *a = call->state;
+  size_t i = 0;
+  while (i + 1 < c->count && c->list[i].id != token)
+    i++;
+  a->pending = probabilities(c)[i];
+  a->token = token;
+}
+
+static void accept(struct tombola__stage_call *call, tombola_token token) {
+  struct average *a = call->state;
+  if (a->token == token) {
+    a->sum = a->pending + call->params->adaptive_decay * a->sum;
+    a->weight = 1 + call->params->adaptive_decay * a->weight;
+  }
+  a->token = TOMBOLA_NO_TOKEN;
+}
+
+const struct tombola__stage tombola__stage_adaptive_p = {
+    .name = "adaptive_p",
+    .selects = true,
+    .params = rows,
+    .n_params = TOMBOLA__COUNT(rows),
+    .active = active,
+    .state_size = state_size,
+    .reset = reset,
+    .apply = apply,
+    .chosen = chosen,
+    .accept = accept,
+};

@@ -7,8 +7,11 @@
 static const char *const order[] = {"logit_bias", "penalties", "top_k", "top_p", "min_p", "temperature"};
 
 static const struct tombola__default defaults[] = {
-    {"temperature", 0.8}, {"top_k", 40}, {"top_p", 0.95}, {"min_p", 0.05}, {"repeat_last_n", 64},
+    {"temperature", 0.8}, {"top_k", 40},         {"top_p", 0.95},
+    {"min_p", 0.05},      {"repeat_last_n", 64}, {"dry_penalty_last_n", 64},
 };
+
+static const char *const dry_breakers[] = {"\n", ":", "\"", "*"};
 
 const struct tombola__dialect tombola__dialect_llama_cpp = {
     .info = {.name = "llama.cpp",
@@ -23,6 +26,9 @@ const struct tombola__dialect tombola__dialect_llama_cpp = {
     .top_p_exceeds = false, /* stops at the first running sum >= p */
     .penalty_form = TOMBOLA__REPEAT_THEN_SUM,
     .negative_window_off = true, /* penalties clamp a negative last_n to 0 */
+    .select_saves = true, /* std::discrete_distribution has no choice to make of one token */
+    .dry_breakers = dry_breakers,
+    .n_dry_breakers = TOMBOLA__COUNT(dry_breakers),
     .draw_order = TOMBOLA__DRAW_AS_IS,
     .draw_strict = false, /* the first running sum >= u * total */
     .generator = &tombola__mt19937,

@@ -274,7 +274,8 @@ static bool set_defaults(struct options *options, const struct command *command)
   options->origins = calloc(count, sizeof(*options->origins));
   if (!options->origins) return false;
   for (size_t i = 0; option_at(i, &option); i++)
-    if (option.kind == OPTION_PARAM || option.show == option_show_samplers)
+    if (option.kind == OPTION_PARAM || option.show == option_show_samplers ||
+        option.show == option_show_breakers)
       options->origins[i] = ORIGIN_DIALECT;
   return true;
 }
@@ -298,6 +299,10 @@ int options_parse(struct options *options, const struct command *command, int ar
 void options_free(struct options *options) {
   for (size_t i = 0; i < options->n_text_bias; i++)
     free(options->text_bias[i].text);
+  for (size_t i = 0; options->breakers && i < options->sampler.n_dry_sequence_breakers; i++)
+    free(options->breakers[i]);
+  free(options->breakers);
+  free(options->suppress);
   free(options->text_bias);
   free(options->logit_bias);
   free(options->samplers);

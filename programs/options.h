@@ -107,6 +107,8 @@ struct options {
   struct tombola_logit_bias *logit_bias;
   struct text_bias *text_bias; /* until options_resolve_bias() */
   size_t n_text_bias;
+  char **breakers;
+  tombola_token *suppress;
   unsigned char *origins; /* enum option_origin of each option */
 };
 
@@ -184,6 +186,12 @@ enum tombola_status option_set_letters(struct options *options, const char *text
 enum tombola_status option_set_bias(struct options *options, const char *text, struct tombola_error *error);
 enum tombola_status option_set_dialect(struct options *options, const char *text,
                                        struct tombola_error *error);
+enum tombola_status option_set_breaker(struct options *options, const char *text,
+                                       struct tombola_error *error);
+enum tombola_status option_set_suppress(struct options *options, const char *text,
+                                        struct tombola_error *error);
+void option_show_breakers(const struct options *options, char *text, size_t size);
+void option_show_suppress(const struct options *options, char *text, size_t size);
 void option_show_samplers(const struct options *options, char *text, size_t size);
 void option_show_bias(const struct options *options, char *text, size_t size);
 void option_show_seed(const struct options *options, char *text, size_t size);

@@ -58,6 +58,13 @@ static const struct option table[] = {
     {.name = "logit-bias", .aliases = ALIASES("l"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
      .commands = COMMAND_SAMPLES, .value = "ID+B", .set = option_set_bias, .show = option_show_bias,
      .help = "add B to a token's logit (ID-B, ID-inf; \"text\"+B); repeatable"},
+    {.name = "suppress", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "IDS",
+     .set = option_set_suppress, .show = option_show_suppress,
+     .help = "token ids that are never drawn, separated by commas; repeatable"},
+    {.name = "dry-sequence-breaker", .aliases = ALIASES("dry-sequence-breakers"), .kind = OPTION_CUSTOM,
+     .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "TEXT", .set = option_set_breaker,
+     .show = option_show_breakers,
+     .help = "text that ends a repetition, in place of the dialect's; \\n is a line end, none clears; repeatable"},
 
     {.name = "batch", .kind = OPTION_SWITCH, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE,
      .offset = AT(batch), .help = "read one JSON object a line, write one a line"},
@@ -101,7 +108,7 @@ enum { TABLE_COUNT = sizeof(table) / sizeof(table[0]) };
 static const char *const planned[] = {
     "draw", "typical-p", "typical", "top-n-sigma", "top-nsigma", "p-less", "xtc-*", "epsilon-cutoff", "eta-cutoff",
     "top-h", "top-a", "tfs", "smoothing-factor", "dynatemp-*", "no-repeat-ngram", "dry-*", "mirostat", "mirostat-*",
-    "adaptive-*", "bias-file", "suppress", "min-tokens", "time-limit", "stop", "reverse-prompt", "r", "ban",
+    "adaptive-*", "bias-file", "min-tokens", "time-limit", "stop", "reverse-prompt", "r", "ban",
     "ban-ignore-case", "loop-guard", "context-shift", "logprobs", "logprobs-stage", "think-*", "hide-thinking",
     "answer-*", "draft-*", "draft", "model-draft", "md", "prompt-lookup", "prompt-cache", "json-object", "json-schema",
     "j", "regex", "grammar", "grammar-file", "choice", "trace", "timings", "stats", "host", "port", "parallel", "np",

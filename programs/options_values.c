@@ -146,6 +146,81 @@ void option_show_samplers(const struct options *options, char *text, size_t size
     append(text, size, "%s%s", i ? ";" : "", names[i]);
 }
 
+/* ---- lists
+ * ------------------------------------------------------------------------------------------------------- */
+
+enum tombola_status option_set_suppress(struct options *options, const char *text,
+                                        struct tombola_error *error) {
+  size_t count = options->sampler.n_suppress;
+  tombola_token *list = realloc(options->suppress, (count + strlen(text) / 2 + 1) * sizeof(*list));
+  if (!list) return no_memory(error, "suppress");
+  options->suppress = list;
+  options->sampler.suppress = list;
+  for (const char *at = text;; at++) {
+    char *end;
+    long id;
+    errno = 0;
+    id = strtol(at, &end, 10);
+    if (*at < '0' || *at > '9' || errno || id > INT32_MAX || (*end && *end != ','))
+      return fail(error, TOMBOLA_INVALID_ARGUMENT, "suppress",
+                  "suppress: \"%.80s\" is no list of token ids, separated by commas", text);
+    list[count++] = (tombola_token)id;
+    options->sampler.n_suppress = count;
+    at = end;
+    if (!*at) return TOMBOLA_OK;
+  }
+}
+
+void option_show_suppress(const struct options *options, char *text, size_t size) {
+  snprintf(text, size, "%s", options->sampler.n_suppress ? "" : "none");
+  for (size_t i = 0; i < options->sampler.n_suppress; i++)
+    append(text, size, "%s%d", i ? "," : "", (int)options->sampler.suppress[i]);
+}
+
+/* Copies a text, with \n, \t, \r, \" and \\ as what they stand for. */
+static char *unescape(const char *text) {
+  static const char letters[] = "ntr\\\"", meant[] = "\n\t\r\\\"";
+  char *copy = malloc(strlen(text) + 1), *to = copy;
+  if (!copy) return NULL;
+  while (*text) {
+    const char *letter = text[0] == '\\' && text[1] ? strchr(letters, text[1]) : NULL;
+    *to++ = letter ? meant[letter - letters] : *text;
+    text += letter ? 2 : 1;
+  }
+  *to = '\0';
+  return copy;
+}
+
+enum tombola_status option_set_breaker(struct options *options, const char *text,
+                                       struct tombola_error *error) {
+  struct tombola_sampler_params *sampler = &options->sampler;
+  size_t count = options->breakers ? sampler->n_dry_sequence_breakers : 0;
+  char **list = realloc(options->breakers, (count + 1) * sizeof(*list));
+  if (!list) return no_memory(error, "dry_sequence_breakers");
+  options->breakers = list;
+  sampler->dry_sequence_breakers = (const char *const *)list;
+  sampler->n_dry_sequence_breakers = count;
+  if (strcmp(text, "none") == 0) {
+    while (sampler->n_dry_sequence_breakers > 0)
+      free(list[--sampler->n_dry_sequence_breakers]);
+    return TOMBOLA_OK;
+  }
+  list[count] = unescape(text);
+  if (!list[count]) return no_memory(error, "dry_sequence_breakers");
+  sampler->n_dry_sequence_breakers++;
+  return TOMBOLA_OK;
+}
+
+void option_show_breakers(const struct options *options, char *text, size_t size) {
+  const struct tombola_sampler_params *sampler = &options->sampler;
+  if (!sampler->dry_sequence_breakers)
+    snprintf(text, size, "the dialect's");
+  else
+    snprintf(text, size, "%s", sampler->n_dry_sequence_breakers ? "" : "none");
+  for (size_t i = 0; i < sampler->n_dry_sequence_breakers; i++)
+    append(text, size, "%s\"%s\"", i ? " " : "", sampler->dry_sequence_breakers[i]);
+}
+
 /* ---- biases
  * ------------------------------------------------------------------------------------------------------ */
 

@@ -80,6 +80,17 @@ class Flags(support.Case):
         for bad in ("5", "x+1", "5+", "5+x", "5+inf", "5+nan", "-5+1", "", '"a"', '""+1', "99999999999+1", "5+1x"):
             self.check_refused(["run", "-l", bad], 2, "-l", "logit_bias")
 
+    def test_lists(self):
+        self.assertEqual(self.value("suppress", "--suppress", "1,2", "--suppress=30"), ("1,2,30", "flag"))
+        self.assertEqual(self.value("suppress"), ("none", "default"))
+        for bad in ("", "x", "1,,2", "1,", "-1", "1 2", "99999999999"):
+            self.check_refused(["run", "--suppress", bad], 2, "--suppress", "suppress")
+        breaker = "--dry-sequence-breaker"
+        self.assertEqual(self.value("dry-sequence-breaker"), ("the dialect's", "dialect"))
+        self.assertEqual(self.value("dry-sequence-breaker", breaker, "a\\n\\\\", breaker, "b")[0], '"a\n\\" "b"')
+        self.assertEqual(self.value("dry-sequence-breaker", breaker, "a", breaker, "none"), ("none", "flag"))
+        self.assertEqual(self.value("dry-sequence-breaker", breaker, "none", breaker, "b")[0], '"b"')
+
     def test_seed(self):
         self.assertEqual(self.value("seed", "--seed", "-1")[0], "random")
         self.assertEqual(self.value("seed", "--seed=4294967295")[0], "4294967295")

@@ -20,10 +20,13 @@ add_library(tombola_cmocka INTERFACE)
 target_include_directories(tombola_cmocka SYSTEM INTERFACE "${TOMBOLA_CMOCKA_INCLUDE}")
 target_link_libraries(tombola_cmocka INTERFACE "${TOMBOLA_CMOCKA}")
 
-# A local command, so that a property set later wins; timeouts catch a hang, not a slow machine.
+# What every test has; a property that is set later wins. Timeouts catch a hang, not a slow machine.
 function(tombola_test_properties name long)
   get_filename_component(folder "${CMAKE_CURRENT_SOURCE_DIR}" NAME)
-  set(labels ${folder} ${ARGN})
+  set(labels ${ARGN})
+  if(NOT folder STREQUAL tests)
+    list(PREPEND labels ${folder})
+  endif()
   set(timeout 300)
   if(long)
     list(APPEND labels long)

@@ -27,8 +27,8 @@ struct tombola__gather {
   size_t next_block;
 };
 
-/* Blocks [first, last) of a row with their maxima. Only values >= low count (low >= -FLT_MAX); the others, and
- * -inf with them, are as if they weren't there. */
+/* Blocks [first, last) of a row with their maxima. Only values >= low count (low >= -FLT_MAX); the others,
+ * and -inf with them, are as if they weren't there. */
 struct tombola__part {
   const struct tombola_row *row;
   const uint32_t *mask;
@@ -46,8 +46,9 @@ struct tombola__moments {
 struct tombola__kernels {
   const char *name; /* "scalar", "avx2" */
 
-  /* maxima[b] = the largest allowed value of block b, for every block (-inf when there is none). Returns 1
-   * when an allowed value is NaN (the maxima then mean nothing), else 0. +inf simply is a maximum. */
+  /* maxima[b] = the largest allowed value of block b, for every block (-inf when there is none; never -0,
+   * so that the order of the values doesn't show). Returns 1 when an allowed value is NaN (the maxima then
+   * mean nothing), else 0. +inf simply is a maximum. */
   int (*block_max)(const struct tombola_row *row, const uint32_t *mask, float *maxima);
 
   /* sums[b] = sum over block b's allowed values of exp((x - max) * scale), for every block; blocks whose
@@ -83,12 +84,14 @@ struct tombola__kernels {
 
   /* Appends (id, value) of every allowed value v with low <= v < high, ids ascending, from blocks [first,
    * last) whose maximum reaches low; stops after the first block with which out->count reaches `limit`.
-   * `entries` has room for 64 more than `limit`. */
+   * `entries` has room for 64 more than `limit`, and what lies behind the last one counted may be
+   * overwritten. out->count counts what was there before, too. Values keep their bits, those of -0 too. With
+   * low = -inf an allowed -inf is a value like others: -FLT_MAX leaves the banned tokens out. */
   void (*gather)(const struct tombola_row *row, const uint32_t *mask, const float *maxima, size_t first,
                  size_t last, float low, float high, size_t limit, struct tombola__entry *entries,
                  struct tombola__gather *out);
 
-  /* Of n floats, none of them NaN: how many are >= threshold; the largest (-inf when n is 0). */
+  /* Of n floats, none of them NaN: how many are >= threshold; the largest (-inf when n is 0, never -0). */
   size_t (*count_at_least)(const float *values, size_t n, float threshold);
   float (*max)(const float *values, size_t n);
 };

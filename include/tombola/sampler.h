@@ -271,6 +271,101 @@ TOMBOLA_API enum tombola_status tombola_candidates(tombola_sampler *sampler, con
                                                    struct tombola_candidate *out, size_t capacity,
                                                    size_t *count);
 
+/* ---- many rows ---- */
+
+/* Changes the seed: the generator and what stages remember start again from it, as in a new sampler; the
+ * history stays. So clones, which share one plan, can serve rows with equal parameters and other seeds.
+ * INVALID_ARGUMENT for a seed that the dialect's generator can't take. */
+TOMBOLA_API enum tombola_status tombola_sampler_set_seed(tombola_sampler *sampler, uint64_t seed);
+
+/* Which of several requests with one seed this is: each has numbers of its own. The generator starts again, as
+ * with a new seed. UNSUPPORTED where the dialect's generator knows no requests, unless it is 0. */
+TOMBOLA_API enum tombola_status tombola_sampler_set_request(tombola_sampler *sampler, uint32_t request);
+
+/* One row of a batch. */
+struct tombola_batch_row {
+  tombola_sampler *sampler; /* each row its own */
+  struct tombola_row row;
+  const struct tombola_mask *mask; /* or NULL */
+  tombola_token token;             /* out: as tombola_sampler_sample gives it */
+  enum tombola_status status;      /* out: that row's own */
+};
+
+/* Samples every row. Each token is the one that tombola_sampler_sample would give for the row alone, whatever
+ * the others are, in whatever order; a row that fails doesn't keep the others from their tokens. To use several
+ * threads give each a part of the rows. OK, or the status of the first row that failed; INVALID_ARGUMENT, and
+ * nothing sampled, when a sampler is NULL or occurs twice. */
+TOMBOLA_API enum tombola_status tombola_sample_batch(struct tombola_batch_row *rows, size_t count);
+
+/* ---- the parts of speculation ---- */
+
+/* Draws from any weights that aren't negative, by inverse CDF with the dialect's boundary rule and one uniform
+ * of the sampler's generator; they needn't sum to 1. Weights without any mass give token 0 (rMLX's rule: a
+ * bare draw has no way to say no; sampling a row does). INVALID_ARGUMENT for a weight that is negative, NaN or
+ * infinite, or for no weights; no random number is used then. */
+TOMBOLA_API enum tombola_status tombola_draw(tombola_sampler *sampler, const float *weights, size_t count,
+                                             tombola_token *token);
+
+/* Whether a token that was drawn from q may stand for one drawn from p (Leviathan et al., 2211.17192): it is
+ * accepted with the probability min(1, p / q) of the token, always where q is 0; otherwise *token is drawn from
+ * max(p - q, 0), or from p where that has no mass. *token has the law of p. p and q are tombola_distribution's, or
+ * any weights that each sum to 1. One uniform when the token is accepted, two when it isn't (rMLX's rule).
+ * INVALID_ARGUMENT for unequal counts, a draft that isn't below them, or a weight that is negative, NaN or
+ * infinite; no random number is used then. */
+TOMBOLA_API enum tombola_status tombola_speculative_accept(tombola_sampler *sampler, const float *p,
+                                                           size_t p_count, const float *q, size_t q_count,
+                                                           tombola_token draft, int *accepted,
+                                                           tombola_token *token);
+
+/* ---- log-probabilities ---- */
+
+enum tombola_logprob_stage {
+  TOMBOLA_LOGPROB_RAW = 0,       /* the row as it came: no mask, no edits (rMLX) */
+  TOMBOLA_LOGPROB_PENALIZED = 1, /* after the mask and the edits that begin the chain (mlxcel) */
+  TOMBOLA_LOGPROB_FINAL = 2      /* the distribution of the draw (llama.cpp's post-sampling probabilities) */
+};
+
+struct tombola_logprob {
+  tombola_token id;
+  float logprob;
+};
+
+struct tombola_logprobs {
+  tombola_token token; /* the chosen one, or TOMBOLA_NO_TOKEN */
+  float logprob;       /* its own, whether or not it is in `top`; -inf when it can't occur */
+  size_t rank;         /* how many tokens come before it; SIZE_MAX when it can't occur */
+  const struct tombola_logprob *top; /* most likely first, the lowest id first of equals */
+  size_t count;                      /* of top: what was asked for, fewer where fewer can occur */
+};
+
+/* From now on every sampled row has its log-probabilities computed, the `count` most likely and the chosen one;
+ * 0: none, and nothing is done for them. NO_MEMORY; INVALID_ARGUMENT for an unknown stage. */
+TOMBOLA_API enum tombola_status tombola_sampler_set_logprobs(tombola_sampler *sampler,
+                                                             enum tombola_logprob_stage stage, size_t count);
+
+/* Those of the last row sampled; NULL when none were asked for, or where the row has none (raw: it holds NaN or
+ * +inf under the mask). The sampler's, valid until its next call. */
+TOMBOLA_API const struct tombola_logprobs *tombola_sampler_logprobs(const tombola_sampler *sampler);
+
+/* The same for a row and any token, without sampling: what a token that was forced, or one of the prompt, would
+ * have had. Changes nothing, the generator neither. With TOMBOLA_NO_TOKEN and count 0 nothing is computed.
+ * *out is the sampler's, valid until its next call. Statuses as tombola_distribution. */
+TOMBOLA_API enum tombola_status tombola_logprobs(tombola_sampler *sampler, const struct tombola_row *row,
+                                                 const struct tombola_mask *mask,
+                                                 enum tombola_logprob_stage stage, tombola_token token,
+                                                 size_t count, const struct tombola_logprobs **out);
+
+/* ---- what the rejection draw did ---- */
+
+struct tombola_draw_counts {
+  uint64_t draws;     /* by rejection, since the sampler was made */
+  uint64_t rounds;    /* all of them together */
+  uint64_t most;      /* in one draw; at most 32 */
+  uint64_t exhausted; /* draws that found nothing in 32 rounds and gave the best token */
+};
+
+TOMBOLA_API struct tombola_draw_counts tombola_sampler_draw_counts(const tombola_sampler *sampler);
+
 /* ---- snapshots ---- */
 
 /* The state of a sampler (history, generator, whatever a stage remembers), kept to go back to. Made once,

@@ -91,9 +91,14 @@ struct tombola__stage_call tombola__call(struct tombola_sampler *s, size_t place
 enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct tombola_row *row,
                                        const struct tombola_mask *mask) {
   const struct tombola__plan *plan = s->plan;
+  s->filter_scale = 0;
   tombola__candidates_begin(&s->candidates, row, mask ? mask->words : NULL);
   for (size_t i = 0; i < plan->n_chain; i++) {
     if (!plan->chain[i].active) continue;
+    if (plan->chain[i].in_draw) {
+      if (!s->filter_scale) s->filter_scale = s->candidates.scale;
+      continue;
+    }
     struct tombola__stage_call call = tombola__call(s, i);
     enum tombola_status status = plan->chain[i].stage->apply(&call);
     if (status) return status;

@@ -33,7 +33,9 @@ static enum tombola_status choose_seed(const struct tombola__plan *plan, uint64_
 
 /* The states at their beginning: the generator from the seed, then each stage's. */
 static void reset_states(struct tombola_sampler *s) {
-  s->plan->dialect->generator->seed(s->state, s->seed);
+  const struct tombola__generator *generator = s->plan->dialect->generator;
+  generator->seed(s->state, s->seed);
+  if (generator->request) generator->request(s->state, s->request);
   for (size_t i = 0; i < s->plan->n_chain; i++) {
     struct tombola__stage_call call = tombola__call(s, i);
     if (call.link->active && call.link->stage->reset) call.link->stage->reset(&call);
@@ -91,6 +93,7 @@ void tombola_sampler_free(tombola_sampler *sampler) {
   struct tombola_allocator own = sampler->allocator;
   tombola__free(&own, sampler->state);
   tombola__free(&own, sampler->aside);
+  tombola__free(&own, sampler->logprobs.top);
   if (sampler->candidates.kernels) tombola__candidates_free(&sampler->candidates);
   tombola__history_free(&sampler->history);
   tombola__plan_free(sampler->plan);
@@ -102,6 +105,8 @@ enum tombola_status tombola_sampler_clone(const tombola_sampler *sampler, tombol
   enum tombola_status status = make(tombola__plan_share(sampler->plan), sampler->seed, out);
   if (status) return status;
   memcpy((*out)->state, sampler->state, sampler->plan->state_size);
+  (*out)->request = sampler->request;
+  status = tombola_sampler_set_logprobs(*out, sampler->logprobs.stage, sampler->logprobs.wanted);
   for (size_t i = 0; i < sampler->history.count && !status; i++)
     status = tombola__history_push(&(*out)->history, tombola__history_at(&sampler->history, i));
   if (!status) return TOMBOLA_OK;
@@ -112,8 +117,8 @@ enum tombola_status tombola_sampler_clone(const tombola_sampler *sampler, tombol
 
 /* ---- using ---- */
 
-static enum tombola_status check_row(struct tombola_sampler *s, const struct tombola_row *row,
-                                     const struct tombola_mask *mask) {
+enum tombola_status tombola__check_row(struct tombola_sampler *s, const struct tombola_row *row,
+                                       const struct tombola_mask *mask) {
   if (!row || !row->data) return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, "row", "there is no row");
   if (row->count != s->plan->vocab_size)
     return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, "row",
@@ -127,7 +132,7 @@ static enum tombola_status check_row(struct tombola_sampler *s, const struct tom
   return TOMBOLA_OK;
 }
 
-static enum tombola_status explain(struct tombola_sampler *s, enum tombola_status status) {
+enum tombola_status tombola__explain(struct tombola_sampler *s, enum tombola_status status) {
   const char *text = tombola_status_text(status);
   if (status == TOMBOLA_NO_CANDIDATE) text = "no token is left: every allowed logit is -inf";
   if (status == TOMBOLA_NOT_FINITE) text = "the row holds NaN or +inf where a token is allowed";
@@ -136,37 +141,51 @@ static enum tombola_status explain(struct tombola_sampler *s, enum tombola_statu
 
 static enum tombola_status run(struct tombola_sampler *s, const struct tombola_row *row,
                                const struct tombola_mask *mask) {
-  enum tombola_status status = check_row(s, row, mask);
+  enum tombola_status status = tombola__check_row(s, row, mask);
   if (status) return status;
   status = tombola__chain_run(s, row, mask);
-  return status ? explain(s, status) : TOMBOLA_OK;
+  return status ? tombola__explain(s, status) : TOMBOLA_OK;
+}
+
+/* The draw by the rule that the parameters name. One that is settled takes no part of the others' randomness:
+ * greedy uses the dialect's uniform or none. */
+static enum tombola_status draw(struct tombola_sampler *s, tombola_token *token) {
+  const struct tombola__plan *plan = s->plan;
+  bool draws = !plan->greedy || plan->dialect->greedy_draws;
+  if (plan->single_saves && !s->candidates.dense && s->candidates.count == 1) draws = false;
+  if (!draws) return tombola__draw(s, 0, token);
+  if (!plan->greedy && plan->params.draw == TOMBOLA_DRAW_GUMBEL) return tombola__draw_gumbel(s, token);
+  if (!plan->greedy && plan->params.draw == TOMBOLA_DRAW_REJECTION) return tombola__draw_rejection(s, token);
+  return tombola__draw(s, plan->dialect->generator->uniform(s->state), token);
 }
 
 /* After the chain: the choice, and the stages that learn from it. The sum can fail for want of memory; only
- * after it is a random number used up. */
+ * after it is a random number used up. Gumbel noise needs no sum. */
 static enum tombola_status choose(struct tombola_sampler *s, tombola_token *token) {
   const struct tombola__plan *plan = s->plan;
-  enum tombola_status status = plan->greedy ? TOMBOLA_OK : tombola__candidates_sum(&s->candidates);
+  bool sums = !plan->greedy && plan->params.draw != TOMBOLA_DRAW_GUMBEL;
+  enum tombola_status status = sums ? tombola__candidates_sum(&s->candidates) : TOMBOLA_OK;
   if (status) return status;
-  bool draws = !plan->greedy || plan->dialect->greedy_draws;
-  if (plan->single_saves && !s->candidates.dense && s->candidates.count == 1) draws = false;
-  double u = draws ? plan->dialect->generator->uniform(s->state) : 0;
-  status = tombola__draw(s, u, token);
+  status = draw(s, token);
   for (size_t i = 0; i < plan->n_chain && !status; i++) {
     if (!plan->chain[i].active || !plan->chain[i].stage->chosen) continue;
     struct tombola__stage_call call = tombola__call(s, i);
     call.link->stage->chosen(&call, *token);
   }
+  if (!status && plan->dialect->generator->next_step) plan->dialect->generator->next_step(s->state);
   return status;
 }
 
 enum tombola_status tombola_sampler_sample(tombola_sampler *sampler, const struct tombola_row *row,
                                            const struct tombola_mask *mask, tombola_token *token) {
   *token = TOMBOLA_NO_TOKEN;
+  sampler->logprobs.valid = false;
   enum tombola_status status = run(sampler, row, mask);
   if (status) return status;
   status = choose(sampler, token);
-  return status ? explain(sampler, status) : TOMBOLA_OK;
+  if (status) return tombola__explain(sampler, status);
+  if (sampler->logprobs.wanted) tombola__logprobs_note(sampler, row, mask, *token);
+  return TOMBOLA_OK;
 }
 
 static enum tombola_status check_token(struct tombola_sampler *s, tombola_token token) {
@@ -211,6 +230,32 @@ void tombola_sampler_reset(tombola_sampler *sampler) {
   reset_states(sampler);
 }
 
+enum tombola_status tombola_sampler_set_seed(tombola_sampler *sampler, uint64_t seed) {
+  const struct tombola__dialect *dialect = sampler->plan->dialect;
+  if (seed > dialect->generator->max_seed)
+    return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "seed",
+                         "seed must be 0 to %llu, got %llu (%s)",
+                         (unsigned long long)dialect->generator->max_seed, (unsigned long long)seed,
+                         dialect->info.name);
+  sampler->seed = seed;
+  reset_states(sampler);
+  return TOMBOLA_OK;
+}
+
+enum tombola_status tombola_sampler_set_request(tombola_sampler *sampler, uint32_t request) {
+  const struct tombola__dialect *dialect = sampler->plan->dialect;
+  if (request && !dialect->generator->request)
+    return tombola__fail(&sampler->error, TOMBOLA_UNSUPPORTED, "request",
+                         "the generator of %s has no streams by request", dialect->info.name);
+  sampler->request = request;
+  reset_states(sampler);
+  return TOMBOLA_OK;
+}
+
+struct tombola_draw_counts tombola_sampler_draw_counts(const tombola_sampler *sampler) {
+  return sampler->counts;
+}
+
 uint64_t tombola_sampler_seed(const tombola_sampler *sampler) {
   return sampler->seed;
 }
@@ -221,20 +266,21 @@ const struct tombola_error *tombola_sampler_error(const tombola_sampler *sampler
 
 size_t tombola_sampler_memory(const tombola_sampler *sampler) {
   return sizeof *sampler + sizeof *sampler->plan + 2 * sampler->plan->state_size +
+         sampler->logprobs.capacity * sizeof *sampler->logprobs.top +
          tombola__candidates_memory(&sampler->candidates) + tombola__history_memory(&sampler->history);
 }
 
 /* ---- looking ---- */
 
-/* The chain without its traces: stages that use random numbers or remember have their state put back. */
-static enum tombola_status look(struct tombola_sampler *s, const struct tombola_row *row,
-                                const struct tombola_mask *mask) {
+enum tombola_status tombola__look(struct tombola_sampler *s, const struct tombola_row *row,
+                                  const struct tombola_mask *mask) {
   memcpy(s->aside, s->state, s->plan->state_size);
   enum tombola_status status = run(s, row, mask);
   memcpy(s->state, s->aside, s->plan->state_size);
   if (status) return status;
-  status = tombola__candidates_sum(&s->candidates);
-  return status ? explain(s, status) : TOMBOLA_OK;
+  status = tombola__rejection_support(s);
+  if (!status) status = tombola__candidates_sum(&s->candidates);
+  return status ? tombola__explain(s, status) : TOMBOLA_OK;
 }
 
 enum tombola_status tombola_distribution(tombola_sampler *sampler, const struct tombola_row *row,
@@ -242,7 +288,7 @@ enum tombola_status tombola_distribution(tombola_sampler *sampler, const struct 
   if (row && count != row->count)
     return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "count",
                          "probs must have %zu places, it has %zu", row->count, count);
-  enum tombola_status status = look(sampler, row, mask);
+  enum tombola_status status = tombola__look(sampler, row, mask);
   if (status) return status;
   const struct tombola__candidates *c = &sampler->candidates;
   float weights[TOMBOLA__BLOCK];
@@ -260,7 +306,7 @@ enum tombola_status tombola_candidates(tombola_sampler *sampler, const struct to
                                        const struct tombola_mask *mask, struct tombola_candidate *out,
                                        size_t capacity, size_t *count) {
   *count = 0;
-  enum tombola_status status = look(sampler, row, mask);
+  enum tombola_status status = tombola__look(sampler, row, mask);
   if (!status) status = tombola__candidates_list(&sampler->candidates, sampler->candidates.ranked);
   if (status) return status;
   struct tombola__candidates *c = &sampler->candidates;

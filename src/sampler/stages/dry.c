@@ -211,6 +211,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
 const struct tombola__stage tombola__stage_dry = {
     .name = "dry",
     .letter = 'd',
+    .edits = true,
     .params = rows,
     .n_params = TOMBOLA__COUNT(rows),
     .active = active,

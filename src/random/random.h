@@ -22,8 +22,9 @@ struct tombola__noise {
   uint32_t (*word)(const struct tombola__noise_key *key, size_t count, size_t id);
   /* The words of tokens first to first + 63, first a multiple of 64; those from count on mean nothing. */
   void (*words64)(const struct tombola__noise_key *key, size_t count, size_t first, uint32_t words[64]);
-  /* The uniform that the engine makes of a word: in (0, 1), or in [0, 1) for threefry. */
+  /* The uniforms that the engine makes of words: in (0, 1), or in [0, 1) for threefry. */
   float (*uniform)(uint32_t word);
+  void (*uniform64)(const uint32_t words[64], float uniforms[64]);
 };
 
 /* mlxcel's: philox4x32-10 of {id / 4, counter[0], counter[1], counter[2]}, word id % 4; the uniform is

@@ -253,6 +253,7 @@ const struct tombola__dialect *tombola__dialect_find(const char *name);
  * defaults. */
 enum tombola_status tombola__params_resolve(const struct tombola_sampler_params *params,
                                             struct tombola_sampler_params *whole,
+  bool rejection_joint; /* the rejection draw judges top_k and top_p together, over the whole row */
                                             const struct tombola__dialect **dialect,
                                             struct tombola_error *error);
 
@@ -297,6 +298,7 @@ struct tombola__stage {
                  tombola_token token); /* after a draw, candidates in place */
   void (*accept)(struct tombola__stage_call *call, tombola_token token); /* a token was taken */
 };
+  bool edits;                 /* it changes logits only, so that what comes before the keeps is its doing */
 
 #define TOMBOLA_STAGE(name) extern const struct tombola__stage tombola__stage_##name;
 #include "stages.def"
@@ -341,11 +343,21 @@ struct tombola__plan {
   size_t vocab_size;
   struct tombola__link chain[TOMBOLA__MAX_CHAIN];
   size_t n_chain;
+  bool in_draw; /* active, but the rejection draw does its work */
   struct tombola_custom_stage *customs; /* copies, and their names one after the other */
   char *custom_names;
   bool greedy;
   bool single_saves;   /* a set of one token uses up no uniform */
   size_t window;       /* of the history: what the widest stage wants */
+/* The keeps that the rejection draw makes itself (draw_rejection.c). */
+struct tombola__rejection {
+  bool on;
+  size_t k;    /* 0: no test */
+  double p;    /* 1: no test */
+  float min_p; /* 0: no test */
+  bool k_ties, p_ties, p_exceeds;
+};
+
   size_t count_window; /* of the counts: what penalties want */
   size_t state_size;   /* the generator's state and every stage's, one after the other */
 };
@@ -359,6 +371,7 @@ void tombola__plan_free(struct tombola__plan *plan); /* one user less */
 
 /* ---- the sampler (sampler.c, chain.c, draw.c) ---- */
 
+  struct tombola__rejection rejection;
 struct tombola_sampler {
   struct tombola_allocator allocator;
   struct tombola__plan *plan;
@@ -377,9 +390,41 @@ enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const st
                                        const struct tombola_mask *mask);
 /* Puts a list into the order that the dialect's draw walks. */
 void tombola__draw_order(struct tombola_sampler *sampler);
-/* Picks by the dialect's rule with the uniform u. */
+/* Picks by inverse CDF, the dialect's boundary rule, with the uniform u. */
 enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
 /* The registries. */
 const struct tombola__dialect *tombola__dialect_at(size_t index);
 
 #endif
+  uint32_t request;
+  float filter_scale; /* the scale where the first keep stands that the rejection draw makes */
+  bool in_batch;      /* while a batch is checked */
+  struct tombola_draw_counts counts;
+  struct tombola__logprobs {
+    enum tombola_logprob_stage stage;
+    size_t wanted; /* for every sampled row; 0: none */
+    bool valid;
+    struct tombola_logprob *top;
+    size_t capacity;
+    struct tombola_logprobs result;
+  } logprobs;
+/* Picks the largest of logit + Gumbel noise (draw_gumbel.c). Uses up one key of the generator. */
+enum tombola_status tombola__draw_gumbel(struct tombola_sampler *sampler, tombola_token *token);
+/* Picks by dual-pivot rejection (draw_rejection.c). Uses up one key of the generator. */
+enum tombola_status tombola__draw_rejection(struct tombola_sampler *sampler, tombola_token *token);
+/* Marks the keeps that the rejection draw makes itself, once the chain is built. */
+void tombola__rejection_plan(struct tombola__plan *plan);
+/* Makes of the candidates what the rejection draw may give, where it makes keeps itself. */
+enum tombola_status tombola__rejection_support(struct tombola_sampler *sampler);
+
+/* Checks a row and a mask against the sampler, and explains a status in its error (sampler.c). */
+enum tombola_status tombola__check_row(struct tombola_sampler *s, const struct tombola_row *row,
+                                       const struct tombola_mask *mask);
+enum tombola_status tombola__explain(struct tombola_sampler *s, enum tombola_status status);
+/* The chain without its traces: stages that use random numbers or remember have their state put back. The
+ * candidates are what may be drawn. */
+enum tombola_status tombola__look(struct tombola_sampler *s, const struct tombola_row *row,
+                                  const struct tombola_mask *mask);
+/* After a draw, with the candidates as it left them: what was asked for (logprobs.c). Destroys them. */
+void tombola__logprobs_note(struct tombola_sampler *s, const struct tombola_row *row,
+                            const struct tombola_mask *mask, tombola_token token);

@@ -11,6 +11,8 @@
 /* Up to and including the dialect: less than that says nothing. */
 #define SMALLEST_STRUCT offsetof(struct tombola_sampler_params, seed)
 
+static const char *const draw_rules[] = {"cdf", "gumbel", "rejection", NULL};
+
 static const struct tombola_param_info general_rows[] = {
     {.name = "seed",
      .help = "seed of the random numbers; -1: a random one",
@@ -35,6 +37,13 @@ static const struct tombola_param_info general_rows[] = {
      .min = 0,
      .max = INT32_MAX,
      .off = 0},
+    {.name = "draw",
+     .help = "how a token is drawn: the law is the same",
+     .stage = "",
+     .type = TOMBOLA_PARAM_CHOICE,
+     .choices = draw_rules,
+     .offset = offsetof(struct tombola_sampler_params, draw),
+     .off = (double)NAN},
 };
 
 size_t tombola_param_count(void) {

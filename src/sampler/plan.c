@@ -132,6 +132,7 @@ static enum tombola_status build_chain(struct tombola__plan *plan, struct tombol
   plan->greedy = (double)params->temperature <= plan->dialect->greedy_at;
   if (plan->greedy) make_greedy(plan);
   return TOMBOLA_OK;
+  tombola__rejection_plan(plan);
 }
 
 /* ---- what stages need ---- */

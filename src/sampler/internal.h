@@ -104,6 +104,13 @@ enum tombola_status tombola__candidates_keep_at_least(struct tombola__candidates
 /* Keeps the k best (all, when there are fewer) as a ranked list. */
 enum tombola_status tombola__candidates_keep_top(struct tombola__candidates *c, size_t k);
 
+/* The same with all that tie with the k-th: at least k, a list by id or ranked, or dense. */
+enum tombola_status tombola__candidates_keep_top_ties(struct tombola__candidates *c, size_t k);
+
+/* Keeps what is at least exp(log_share) times as likely as the best, and the min_keep best in any case. */
+enum tombola_status tombola__candidates_keep_share(struct tombola__candidates *c, double log_share,
+                                                   size_t min_keep);
+
 /* Makes a list of all candidates; ranked when asked. */
 enum tombola_status tombola__candidates_list(struct tombola__candidates *c, bool ranked);
 
@@ -111,6 +118,10 @@ enum tombola_status tombola__candidates_list(struct tombola__candidates *c, bool
  * least min_keep tokens; a ranked list. */
 enum tombola_status tombola__candidates_keep_mass(struct tombola__candidates *c, double mass, bool exceed,
                                                   size_t min_keep);
+
+/* The same with what ties with the last of them. */
+enum tombola_status tombola__candidates_keep_mass_ties(struct tombola__candidates *c, double mass, bool exceed,
+                                                       size_t min_keep);
 
 /* The sum of the weights exp((logit - max) * scale), into c->total. */
 enum tombola_status tombola__candidates_sum(struct tombola__candidates *c);
@@ -124,6 +135,9 @@ enum tombola_status tombola__candidates_entropy(struct tombola__candidates *c, d
 /* The number of candidates, the sum of (logit - origin) and of its square; logits are not scaled. */
 enum tombola_status tombola__candidates_moments(struct tombola__candidates *c, float origin,
                                                 struct tombola__moments *moments);
+/* The number of candidates and the standard deviation of their logits (of the population, not scaled). */
+enum tombola_status tombola__candidates_deviation(struct tombola__candidates *c, size_t *count,
+                                                  double *deviation);
 
 /* How far `first` can go: n_blocks * 64 or the list's length. */
 size_t tombola__candidates_span(const struct tombola__candidates *c);
@@ -217,12 +231,14 @@ struct tombola__dialect {
   double penalty_dead_zone; /* values so near to neutral do nothing */
   bool negative_window_off; /* repeat_last_n < 0 means 0; otherwise the whole history */
 
+  bool top_k_min_keep; /* top_k keeps at least min_keep */
   bool top_k_ties;    /* tokens that tie with the k-th stay too */
   bool top_p_exceeds; /* top_p stops when the mass passes p; otherwise when it reaches p */
   bool top_p_ties;    /* tokens that tie with the last one stay too */
   bool zero_is_off;   /* top_p, min_p and typical_p at 0 are off; otherwise they keep the best alone */
   bool typical_exceeds, typical_ties; /* as for top_p, over the typical order */
   bool typical_top_k_first;           /* top_k is applied before typical_p looks */
+  double dynatemp_floor; /* the least dynamic temperature; with 0 a temperature of 0 keeps the best alone */
   bool xtc_strict;  /* above the threshold, and a gate below the probability; otherwise at, and not above */
   bool xtc_exempts; /* newline and end tokens are never removed */
   bool xtc_keeps_ties;         /* what ties with the least likely above the threshold stays with it */
@@ -237,6 +253,7 @@ struct tombola__dialect {
   size_t n_dry_breakers;
 
   enum tombola__draw_order draw_order;
+  bool rejection_joint; /* the rejection draw judges top_k and top_p together, over the whole row */
   bool draw_strict; /* the draw takes the first with running sum > u * total; otherwise >= */
   const struct tombola__generator *generator;
   bool seed_random; /* without a seed: a random one; otherwise default_seed */
@@ -253,7 +270,6 @@ const struct tombola__dialect *tombola__dialect_find(const char *name);
  * defaults. */
 enum tombola_status tombola__params_resolve(const struct tombola_sampler_params *params,
                                             struct tombola_sampler_params *whole,
-  bool rejection_joint; /* the rejection draw judges top_k and top_p together, over the whole row */
                                             const struct tombola__dialect **dialect,
                                             struct tombola_error *error);
 
@@ -282,6 +298,7 @@ struct tombola__stage {
   const char *const *aliases; /* NULL-terminated, or NULL */
   char letter;                /* llama.cpp's, or 0 */
   bool keeps_best;            /* whatever it does, the best candidate stays the best: greedy may skip it */
+  bool edits;                 /* it changes logits only, so that what comes before the keeps is its doing */
   bool selects;               /* its engine chooses with it, in place of the draw */
   const struct tombola_param_info *params;
   size_t n_params;
@@ -298,7 +315,6 @@ struct tombola__stage {
                  tombola_token token); /* after a draw, candidates in place */
   void (*accept)(struct tombola__stage_call *call, tombola_token token); /* a token was taken */
 };
-  bool edits;                 /* it changes logits only, so that what comes before the keeps is its doing */
 
 #define TOMBOLA_STAGE(name) extern const struct tombola__stage tombola__stage_##name;
 #include "stages.def"
@@ -327,9 +343,19 @@ struct tombola__link {
   const char *name;                          /* the stage's, or the custom stage's */
   const struct tombola_custom_stage *custom; /* the plan's copy, for tombola__stage_custom */
   bool active;
+  bool in_draw; /* active, but the rejection draw does its work */
   size_t state_offset; /* in the sampler's state */
   size_t state_size;
   void *data; /* what the stage's prepare made */
+};
+
+/* The keeps that the rejection draw makes itself (draw_rejection.c). */
+struct tombola__rejection {
+  bool on;
+  size_t k;    /* 0: no test */
+  double p;    /* 1: no test */
+  float min_p; /* 0: no test */
+  bool k_ties, p_ties, p_exceeds;
 };
 
 /* Parameters made ready: immutable, shared by a sampler and its clones, on any threads. */
@@ -343,21 +369,12 @@ struct tombola__plan {
   size_t vocab_size;
   struct tombola__link chain[TOMBOLA__MAX_CHAIN];
   size_t n_chain;
-  bool in_draw; /* active, but the rejection draw does its work */
   struct tombola_custom_stage *customs; /* copies, and their names one after the other */
   char *custom_names;
+  struct tombola__rejection rejection;
   bool greedy;
   bool single_saves;   /* a set of one token uses up no uniform */
   size_t window;       /* of the history: what the widest stage wants */
-/* The keeps that the rejection draw makes itself (draw_rejection.c). */
-struct tombola__rejection {
-  bool on;
-  size_t k;    /* 0: no test */
-  double p;    /* 1: no test */
-  float min_p; /* 0: no test */
-  bool k_ties, p_ties, p_exceeds;
-};
-
   size_t count_window; /* of the counts: what penalties want */
   size_t state_size;   /* the generator's state and every stage's, one after the other */
 };
@@ -371,7 +388,6 @@ void tombola__plan_free(struct tombola__plan *plan); /* one user less */
 
 /* ---- the sampler (sampler.c, chain.c, draw.c) ---- */
 
-  struct tombola__rejection rejection;
 struct tombola_sampler {
   struct tombola_allocator allocator;
   struct tombola__plan *plan;
@@ -380,22 +396,6 @@ struct tombola_sampler {
   uint64_t seed;
   unsigned char *state; /* the generator's first, then the stages' */
   unsigned char *aside; /* as much again: the state while something only looks */
-  struct tombola_error error;
-};
-
-/* The call for a place in the chain. */
-struct tombola__stage_call tombola__call(struct tombola_sampler *sampler, size_t place);
-/* Runs the chain on a row: afterwards the candidates are what may be drawn. */
-enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
-                                       const struct tombola_mask *mask);
-/* Puts a list into the order that the dialect's draw walks. */
-void tombola__draw_order(struct tombola_sampler *sampler);
-/* Picks by inverse CDF, the dialect's boundary rule, with the uniform u. */
-enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
-/* The registries. */
-const struct tombola__dialect *tombola__dialect_at(size_t index);
-
-#endif
   uint32_t request;
   float filter_scale; /* the scale where the first keep stands that the rejection draw makes */
   bool in_batch;      /* while a batch is checked */
@@ -408,6 +408,18 @@ const struct tombola__dialect *tombola__dialect_at(size_t index);
     size_t capacity;
     struct tombola_logprobs result;
   } logprobs;
+  struct tombola_error error;
+};
+
+/* The call for a place in the chain. */
+struct tombola__stage_call tombola__call(struct tombola_sampler *sampler, size_t place);
+/* Runs the chain on a row: afterwards the candidates are what may be drawn. */
+enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
+                                       const struct tombola_mask *mask);
+/* Puts a list into the order that the dialect's draw walks. */
+void tombola__draw_order(struct tombola_sampler *sampler);
+/* Picks by inverse CDF, the dialect's boundary rule, with the uniform u. */
+enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
 /* Picks the largest of logit + Gumbel noise (draw_gumbel.c). Uses up one key of the generator. */
 enum tombola_status tombola__draw_gumbel(struct tombola_sampler *sampler, tombola_token *token);
 /* Picks by dual-pivot rejection (draw_rejection.c). Uses up one key of the generator. */
@@ -428,3 +440,7 @@ enum tombola_status tombola__look(struct tombola_sampler *s, const struct tombol
 /* After a draw, with the candidates as it left them: what was asked for (logprobs.c). Destroys them. */
 void tombola__logprobs_note(struct tombola_sampler *s, const struct tombola_row *row,
                             const struct tombola_mask *mask, tombola_token token);
+/* The registries. */
+const struct tombola__dialect *tombola__dialect_at(size_t index);
+
+#endif

@@ -117,8 +117,10 @@ static enum tombola_status add_own(struct tombola__plan *plan, struct tombola_er
 static void make_greedy(struct tombola__plan *plan) {
   bool after = false;
   for (size_t i = 0; i < plan->n_chain; i++) {
-    if (after || plan->chain[i].stage->keeps_best) plan->chain[i].active = false;
-    if (plan->chain[i].stage == &tombola__stage_temperature) after = true;
+    const struct tombola__stage *stage = plan->chain[i].stage;
+    bool skipped = plan->dialect->greedy_edits_only && !stage->edits && !plan->chain[i].custom;
+    if (after || skipped || stage->keeps_best) plan->chain[i].active = false;
+    if (stage == &tombola__stage_temperature) after = true;
   }
 }
 
@@ -129,10 +131,12 @@ static enum tombola_status build_chain(struct tombola__plan *plan, struct tombol
     status = params->samplers ? add_all(plan, params->samplers, params->n_samplers, false, error)
                               : add_own(plan, error);
   if (status) return status;
-  plan->greedy = (double)params->temperature <= plan->dialect->greedy_at;
+  plan->greedy =
+      ((double)params->temperature <= plan->dialect->greedy_at && !(params->dynatemp_range > 0)) ||
+      (params->top_k == 1 && plan->dialect->greedy_at_top_k_1);
   if (plan->greedy) make_greedy(plan);
-  return TOMBOLA_OK;
   tombola__rejection_plan(plan);
+  return TOMBOLA_OK;
 }
 
 /* ---- what stages need ---- */

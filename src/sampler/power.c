@@ -5,8 +5,8 @@
 
 #include "internal.h"
 
-/* exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2 = 0.347: the series' fifteenth term is below 4e-18. ln 2 is in the two
- * parts of log.c, so that n * high is exact. */
+/* exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2 = 0.347: the series' fifteenth term is below 4e-18. ln 2 is in
+ * the two parts of log.c, so that n * high is exact. */
 static double exponential(double x) {
   if (x > 709.78) return INFINITY;
   if (x < -745.13) return 0;

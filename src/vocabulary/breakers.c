@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequence breakers of DRY (p-e-w, oobabooga/text-generation-webui #5677), as llama.cpp reads them: a token whose
- * text contains the breaker breaks by itself; one whose text ends with the breaker's beginning breaks when
- * the tokens of the rest follow. A breaker is cut to 40 bytes, a tail to 20 tokens.
+/* Sequence breakers of DRY (p-e-w, oobabooga/text-generation-webui #5677), as llama.cpp reads them: a token
+ * whose text contains the breaker breaks by itself; one whose text ends with the breaker's beginning breaks
+ * when the tokens of the rest follow. A breaker is cut to 40 bytes, a tail to 20 tokens.
  *
  * The tokens' bytes lie one after the other, so that one search for the breaker's first byte goes through the
  * whole vocabulary, and only where it is found is anything compared. Without a tokenise callback no rest has
@@ -128,9 +128,8 @@ static enum tombola_status find_tails(struct scan *s) {
   for (size_t from = 1; from < s->length; from++) {
     tombola_token tokens[4 * MOST_BYTES];
     size_t count;
-    enum tombola_status status =
-        tombola_vocabulary_tokenize(s->vocabulary, s->text + from, s->length - from, 0, tokens,
-                                    TOMBOLA__COUNT(tokens), &count);
+    enum tombola_status status = tombola_vocabulary_tokenize(s->vocabulary, s->text + from, s->length - from,
+                                                             0, tokens, TOMBOLA__COUNT(tokens), &count);
     s->tail_from[from] = SIZE_MAX;
     if (status == TOMBOLA_UNSUPPORTED || (status == TOMBOLA_OK && count == 0)) continue;
     if (status && status != TOMBOLA_OUT_OF_RANGE) return status;
@@ -240,8 +239,8 @@ static struct tombola__breakers *new_table(const tombola_vocabulary *vocabulary,
 void tombola__breakers_free(const struct tombola__breakers *breakers) {
   if (!breakers) return;
   struct tombola_allocator own = breakers->allocator;
-  void *parts[] = {breakers->key,   breakers->whole, breakers->heads, breakers->records,
-                   breakers->tails, breakers->pool};
+  void *parts[] = {breakers->key,     breakers->whole, breakers->heads,
+                   breakers->records, breakers->tails, breakers->pool};
   for (size_t i = 0; i < TOMBOLA__COUNT(parts); i++)
     tombola__free(&own, parts[i]);
   union {

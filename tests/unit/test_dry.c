@@ -58,7 +58,8 @@ static tombola_vocabulary *small_vocabulary(bool tokenizes, const struct tombola
 
 /* ---- the samplers ---- */
 
-static struct tombola_sampler_params dry_params(float multiplier, float base, int32_t allowed, int32_t last_n) {
+static struct tombola_sampler_params dry_params(float multiplier, float base, int32_t allowed,
+                                                int32_t last_n) {
   static const char *const order[] = {"dry"};
   struct tombola_sampler_params params = {.struct_size = sizeof params};
   assert_int_equal(tombola_sampler_params_default(&params, "llama.cpp", NULL), TOMBOLA_OK);
@@ -73,8 +74,8 @@ static struct tombola_sampler_params dry_params(float multiplier, float base, in
   return params;
 }
 
-static tombola_sampler *make(const struct tombola_sampler_params *params, const tombola_vocabulary *vocabulary,
-                             size_t n) {
+static tombola_sampler *make(const struct tombola_sampler_params *params,
+                             const tombola_vocabulary *vocabulary, size_t n) {
   tombola_sampler *sampler = NULL;
   struct tombola_error error = {0};
   if (tombola_sampler_new(params, vocabulary, n, NULL, &sampler, &error)) fail_msg("%s", error.message);
@@ -115,18 +116,18 @@ static void test_worked(void **state) {
     tombola_token token;
     float loses;
   } cases[] = {
-      {{0, 1}, 2, 1, 1.1f, 2, 4, false, 2, 0},                  /* too short to repeat anything */
-      {{0, 1, 2, 0, 1}, 5, 1, 1.1f, 2, 5, false, 2, 1},         /* two repeated: base^0 */
-      {{0, 1, 2, 0, 1}, 5, 2, 1.1f, 2, 5, false, 2, 2},         /* times the multiplier */
-      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 5, false, 2, 2},            /* one more than allowed: base^1 */
-      {{0, 1, 7, 4, 0, 1}, 6, 1, 1.1f, 2, 6, true, 7, 0},       /* what would come next is a breaker itself */
-      {{7, 1, 2, 7, 1}, 5, 1, 2, 2, 5, true, 2, 0},             /* only one token since the breaker */
+      {{0, 1}, 2, 1, 1.1f, 2, 4, false, 2, 0},            /* too short to repeat anything */
+      {{0, 1, 2, 0, 1}, 5, 1, 1.1f, 2, 5, false, 2, 1},   /* two repeated: base^0 */
+      {{0, 1, 2, 0, 1}, 5, 2, 1.1f, 2, 5, false, 2, 2},   /* times the multiplier */
+      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 5, false, 2, 2},      /* one more than allowed: base^1 */
+      {{0, 1, 7, 4, 0, 1}, 6, 1, 1.1f, 2, 6, true, 7, 0}, /* what would come next is a breaker itself */
+      {{7, 1, 2, 7, 1}, 5, 1, 2, 2, 5, true, 2, 0},       /* only one token since the breaker */
       {{7, 1, 2, 7, 1}, 5, 1, 2, 1, 5, true, 2, 1},
-      {{0, 1, 2, 3, 4, 0, 1}, 7, 1, 1.1f, 4, 7, false, 2, 0},   /* shorter than is allowed */
-      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 3, false, 2, 0},            /* the window begins too late */
-      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 0, false, 2, 0},            /* off */
-      {{0, 1, 2, 0, 1}, 5, 1, 0.5f, 1, 5, false, 2, 0},         /* off */
-      {{0, 0, 0, 0}, 4, 1, 2, 1, 4, false, 0, 4},               /* a match may overlap the end */
+      {{0, 1, 2, 3, 4, 0, 1}, 7, 1, 1.1f, 4, 7, false, 2, 0}, /* shorter than is allowed */
+      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 3, false, 2, 0},          /* the window begins too late */
+      {{0, 1, 2, 0, 1}, 5, 1, 2, 1, 0, false, 2, 0},          /* off */
+      {{0, 1, 2, 0, 1}, 5, 1, 0.5f, 1, 5, false, 2, 0},       /* off */
+      {{0, 0, 0, 0}, 4, 1, 2, 1, 4, false, 0, 4},             /* a match may overlap the end */
   };
   tombola_vocabulary *vocabulary = small_vocabulary(true, NULL);
   for (size_t i = 0; i < TOMBOLA__COUNT(cases); i++) {
@@ -170,8 +171,8 @@ struct model {
   bool at_head;
 };
 
-/* Every way in which `token` begins a breaker that the window goes on with from `from`: the longest number of tokens
- * that follow it, or -1. */
+/* Every way in which `token` begins a breaker that the window goes on with from `from`: the longest number of
+ * tokens that follow it, or -1. */
 static int breaker_after(const struct model *m, tombola_token token, size_t from) {
   int longest = -1;
   const char *word = words[token];
@@ -228,13 +229,14 @@ static void slow_dry(const struct model *m, const struct tombola_sampler_params 
     hit[next] = true;
   }
   for (size_t t = 0; t < WORDS; t++)
-    out[t] = hit[t] ? (float)((double)p->dry_multiplier *
-                              pow((double)p->dry_base, (double)(longest[t] - allowed)))
-                    : 0;
+    out[t] =
+        hit[t] ? (float)((double)p->dry_multiplier * pow((double)p->dry_base, (double)(longest[t] - allowed)))
+               : 0;
 }
 
-static const char *const breaker_lists[][3] = {{NULL, NULL, NULL}, {"x", NULL, NULL}, {"ab", "x", NULL},
-                                               {"abc", NULL, NULL}, {"\n", ":", "bcx"}, {"xaab", "cab", NULL}};
+static const char *const breaker_lists[][3] = {{NULL, NULL, NULL}, {"x", NULL, NULL},
+                                               {"ab", "x", NULL},  {"abc", NULL, NULL},
+                                               {"\n", ":", "bcx"}, {"xaab", "cab", NULL}};
 
 static void run_random(struct support_rng *rng, const tombola_vocabulary *vocabulary, bool at_head) {
   const char *const *list = breaker_lists[support_below(rng, TOMBOLA__COUNT(breaker_lists))];
@@ -349,10 +351,12 @@ static void test_table(void **state) {
   bool owned;
   const struct tombola__breakers *b = get(v, texts, 3, &owned);
   struct tombola__tail tail;
-  assert_true(tombola__breakers_whole(b, 6) && tombola__breakers_whole(b, 8) && tombola__breakers_whole(b, 11));
+  assert_true(tombola__breakers_whole(b, 6) && tombola__breakers_whole(b, 8) &&
+              tombola__breakers_whole(b, 11));
   assert_false(tombola__breakers_whole(b, 3)); /* "ab" needs "c" */
   assert_true(tombola__breakers_head(b, 3) && tombola__breakers_head(b, 0) && tombola__breakers_head(b, 4));
-  assert_false(tombola__breakers_head(b, 1) || tombola__breakers_head(b, 10) || tombola__breakers_head(b, -1));
+  assert_false(tombola__breakers_head(b, 1) || tombola__breakers_head(b, 10) ||
+               tombola__breakers_head(b, -1));
   assert_false(tombola__breakers_head(b, (tombola_token)WORDS));
   assert_true(tombola__breakers_tail(b, 3, 0, &tail) && tail.count == 1 && tail.tokens[0] == 2);
   assert_true(tombola__breakers_tail(b, 0, 0, &tail) && tail.count == 1 && tail.tokens[0] == 5); /* "bc" */
@@ -368,7 +372,8 @@ static void test_table_without_tokeniser(void **state) {
   tombola_vocabulary *v = small_vocabulary(false, NULL);
   bool owned;
   const struct tombola__breakers *b = get(v, texts, 1, &owned);
-  assert_true(tombola__breakers_whole(b, 3) && tombola__breakers_whole(b, 6) && tombola__breakers_whole(b, 14));
+  assert_true(tombola__breakers_whole(b, 3) && tombola__breakers_whole(b, 6) &&
+              tombola__breakers_whole(b, 14));
   assert_false(tombola__breakers_head(b, 0));
   tombola_vocabulary_free(v);
 }
@@ -485,12 +490,12 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worked),           cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_random),           cmocka_unit_test(test_on_a_list),
-      cmocka_unit_test(test_ngrams),           cmocka_unit_test(test_table),
-      cmocka_unit_test(test_table_cuts),       cmocka_unit_test(test_table_without_tokeniser),
-      cmocka_unit_test(test_table_is_shared),  cmocka_unit_test(test_table_on_threads),
-      cmocka_unit_test(test_refusals),         cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_worked),          cmocka_unit_test(test_overflow),
+      cmocka_unit_test(test_random),          cmocka_unit_test(test_on_a_list),
+      cmocka_unit_test(test_ngrams),          cmocka_unit_test(test_table),
+      cmocka_unit_test(test_table_cuts),      cmocka_unit_test(test_table_without_tokeniser),
+      cmocka_unit_test(test_table_is_shared), cmocka_unit_test(test_table_on_threads),
+      cmocka_unit_test(test_refusals),        cmocka_unit_test(test_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* adaptive_p: draws tokens whose probability is near a target, and moves the target so that the average of
- * what was drawn meets it (MrJackSpade and ddh0, llama.cpp #17927). It takes the place of the draw: its law is
- * a softmax of 5 - 10 d^2 / (1 + d), where d is the distance of a token's probability to the adapted target, in units
- * of 0.3. The average learns the probability that a token had before, once that token is accepted. */
+ * what was drawn meets it (MrJackSpade and ddh0, llama.cpp #17927). It takes the place of the draw: its law
+ * is a softmax of 5 - 10 d^2 / (1 + d), where d is the distance of a token's probability to the adapted
+ * target, in units of 0.3. The average learns the probability that a token had before, once that token is
+ * accepted. */
 #include <math.h>
 #include <string.h>
 
@@ -33,9 +34,9 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
 }
 
 struct average {
-  float sum, weight;      /* of the probabilities, and of their weights */
-  float pending;          /* what the chosen token's probability was */
-  tombola_token token;    /* the chosen token, until one is accepted */
+  float sum, weight;   /* of the probabilities, and of their weights */
+  float pending;       /* what the chosen token's probability was */
+  tombola_token token; /* the chosen token, until one is accepted */
 };
 
 static size_t state_size(const struct tombola__plan *plan) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dry: makes a token less likely that would go on repeating (p-e-w, oobabooga/text-generation-webui #5677; the
- * rules are llama.cpp's, commit 0c1e57098). Where the last n tokens have occurred before, n >= dry_allowed_length,
- * the token that followed there loses dry_multiplier * dry_base^(n - dry_allowed_length), for the longest
- * such n. A sequence breaker in between ends a repetition.
+/* dry: makes a token less likely that would go on repeating (p-e-w, oobabooga/text-generation-webui #5677;
+ * the rules are llama.cpp's, commit 0c1e57098). Where the last n tokens have occurred before, n >=
+ * dry_allowed_length, the token that followed there loses dry_multiplier * dry_base^(n - dry_allowed_length),
+ * for the longest such n. A sequence breaker in between ends a repetition.
  *
- * llama.cpp looks for the breaker that is nearest to the end and counts only what follows all of its tokens; a token that
- * breaks by itself is never penalised. With the dialect's dry_breaks_at_head (mlxcel) each occurrence is
- * walked back on its own: it ends before the first token that begins a breaker, and its own last token isn't asked. */
+ * llama.cpp looks for the breaker that is nearest to the end and counts only what follows all of its tokens;
+ * a token that breaks by itself is never penalised. With the dialect's dry_breaks_at_head (mlxcel) each
+ * occurrence is walked back on its own: it ends before the first token that begins a breaker, and its own
+ * last token isn't asked. */
 #include <float.h>
 #include <math.h>
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mirostat: keeps the surprise of the tokens near tau (Basu et al., arXiv 2007.14966). Version 1 estimates
  * Zipf's exponent from the best 100 tokens and from it a number of tokens to keep; version 2 keeps the tokens
- * whose surprise, -log2 p, is at most mu. After the draw mu moves by eta times the error of the surprise that was seen.
+ * whose surprise, -log2 p, is at most mu. After the draw mu moves by eta times the error of the surprise that
+ * was seen.
  *
- * Rules: llama.cpp 0c1e57098. Where it divides 0 by 0 the limit is taken: a single token stays, exponents of 0
- * (all equal) and of 1 have the values that their neighbours approach; a number that isn't finite keeps all
+ * Rules: llama.cpp 0c1e57098. Where it divides 0 by 0 the limit is taken: a single token stays, exponents of
+ * 0 (all equal) and of 1 have the values that their neighbours approach; a number that isn't finite keeps all
  * (mlxcel). The estimate ends at the first token without weight (mlxcel). */
 #include <float.h>
 #include <math.h>

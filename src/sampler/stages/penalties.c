@@ -55,8 +55,8 @@ static const struct tombola_param_info rows[] = {
      .off = 0},
 };
 
-/* What the dialect leaves of the three: a value within its dead zone of neutral, or a repeat_penalty below 1 where
- * that is ignored, becomes neutral. */
+/* What the dialect leaves of the three: a value within its dead zone of neutral, or a repeat_penalty below 1
+ * where that is ignored, becomes neutral. */
 struct penalties {
   float repeat, frequency, presence;
   enum tombola__penalty_form form;

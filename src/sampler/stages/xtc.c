@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xtc, "exclude top choices" (p-e-w, oobabooga/text-generation-webui #6335): with a probability, of all tokens above a
- * threshold only the least likely one stays. At most 1 / threshold tokens can be above it, so a dense set only
- * loses those few.
+/* xtc, "exclude top choices" (p-e-w, oobabooga/text-generation-webui #6335): with a probability, of all
+ * tokens above a threshold only the least likely one stays. At most 1 / threshold tokens can be above it, so
+ * a dense set only loses those few.
  *
  * The gate is one uniform for each row. llama.cpp gives the stage a generator of its own, seeded with the
  * seed, and takes a float from one word of it, but none when fewer than two tokens are left; an engine with
@@ -103,7 +103,8 @@ static double float_uniform(void *state) {
 
 static double gate(struct tombola__stage_call *call) {
   const struct tombola__generator *generator = call->dialect->generator;
-  if (generator->stage_uniform) return generator->stage_uniform(call->sampler->state, tombola__stage_stream("xtc"));
+  if (generator->stage_uniform)
+    return generator->stage_uniform(call->sampler->state, tombola__stage_stream("xtc"));
   if (!call->state) return generator->uniform(call->sampler->state);
   return generator == &tombola__mt19937 ? float_uniform(call->state) : generator->uniform(call->state);
 }
@@ -119,20 +120,19 @@ static bool gate_opens(struct tombola__stage_call *call) {
 
 /* The tokens above the threshold, and the one among them that stays. */
 struct above {
-  double bound; /* in weights */
+  float threshold;
+  double total; /* of the weights; before anything goes */
   bool strict, keeps_ties, keeps_first;
   const struct exempt *exempt;
   bool any;
   struct tombola__entry least;
 };
 
-static float weight_of(const struct tombola__candidates *c, float logit) {
-  return tombola__exp((logit - c->max) * c->scale);
-}
-
+/* In single precision, as the engines compare: a tenth of the mass is then a threshold of 0.1. */
 static bool is_above(const struct above *a, const struct tombola__candidates *c, float logit) {
-  double weight = (double)weight_of(c, logit);
-  return a->strict ? weight > a->bound : weight >= a->bound;
+  float weight = tombola__exp((logit - c->max) * c->scale);
+  float p = (float)((double)weight / a->total);
+  return a->strict ? p > a->threshold : p >= a->threshold;
 }
 
 static void look_at(struct above *a, const struct tombola__candidates *c, struct tombola__entry e) {
@@ -149,8 +149,8 @@ static bool goes(const struct above *a, const struct tombola__candidates *c, str
   return !is_exempt(a->exempt, e.id);
 }
 
-/* Candidates that are few: the whole list, or a dense set's tokens that may be above the threshold, which lie in
- * the list meanwhile. Moves what goes to the front; the number of them. */
+/* Candidates that are few: the whole list, or a dense set's tokens that may be above the threshold, which lie
+ * in the list meanwhile. Moves what goes to the front; the number of them. */
 static size_t choose(struct above *a, struct tombola__candidates *c) {
   size_t n = 0;
   for (size_t i = 0; i < c->count; i++)
@@ -165,9 +165,10 @@ static float ban(const void *context, size_t index, float logit) {
   return -INFINITY;
 }
 
-/* The threshold as a logit only finds the tokens to look at: a little below, because weights and it are rounded. */
+/* The threshold as a logit only finds the tokens to look at: a little below, because weights and it are
+ * rounded. */
 static enum tombola_status apply_dense(struct above *a, struct tombola__candidates *c) {
-  double drop = tombola__log(a->bound) / (double)c->scale;
+  double drop = tombola__log((double)a->threshold * a->total) / (double)c->scale;
   double slack = 1e-4 * fabs(drop) + 1e-5 / (double)c->scale + 1e-6 * fabs((double)c->max);
   float low = (float)((double)c->max + drop - slack);
   enum tombola_status status = tombola__candidates_gather(c, low, INFINITY, SIZE_MAX);
@@ -194,8 +195,8 @@ static void apply_list(struct above *a, struct tombola__candidates *c, size_t mi
   c->indexed = c->summed = false;
 }
 
-/* Weights this small can't be told by their logits; no engine's threshold is meant so. */
-#define DENSE_BOUND 1e-30
+/* Below it most tokens may be above the threshold, and a list of all is better. */
+#define DENSE_LEAST 1e-4f
 
 /* llama.cpp ranks its candidates once the gate is open, and its draw then walks the ranking. */
 static enum tombola_status apply(struct tombola__stage_call *call) {
@@ -203,20 +204,20 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   if (!gate_opens(call)) return TOMBOLA_OK;
   enum tombola_status status = tombola__candidates_sum(c);
   if (status) return status;
-  struct above above = {.bound = (double)call->params->xtc_threshold * c->total,
+  struct above above = {.threshold = call->params->xtc_threshold,
+                        .total = c->total,
                         .strict = call->dialect->xtc_strict,
                         .keeps_ties = call->dialect->xtc_keeps_ties,
                         .keeps_first = call->dialect->xtc_keeps_first,
                         .exempt = call->link->data};
   size_t min_keep = (size_t)call->params->min_keep;
   bool ranks = call->dialect->draw_order == TOMBOLA__DRAW_AS_IS;
-  if (c->dense && min_keep < 2 && above.bound > DENSE_BOUND) {
+  if (c->dense && min_keep < 2 && above.threshold >= DENSE_LEAST) {
     status = apply_dense(&above, c);
     c->ranked = c->ranked || ranks;
     return status;
   }
   status = tombola__candidates_list(c, ranks);
-  if (!status) status = tombola__candidates_sum(c);
   if (!status) apply_list(&above, c, min_keep);
   return status;
 }

@@ -70,10 +70,8 @@ static enum tombola_status add_link(struct tombola__plan *plan, const char *name
     return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "samplers", "samplers names more than %d stages",
                          TOMBOLA__MAX_CHAIN);
   struct tombola__link *link = &plan->chain[plan->n_chain++];
-  *link = (struct tombola__link){.stage = stage,
-                                 .name = own,
-                                 .custom = custom,
-                                 .active = stage->active(&plan->params, plan->dialect)};
+  *link = (struct tombola__link){
+      .stage = stage, .name = own, .custom = custom, .active = stage->active(&plan->params, plan->dialect)};
   if (stage->selects && plan->dialect->select_saves) plan->single_saves = true;
   return TOMBOLA_OK;
 }
@@ -84,8 +82,8 @@ static bool names(const char *const *order, size_t n, const struct tombola__stag
   return false;
 }
 
-/* Biases come first unless the order places them: no engine makes the user name them. adaptive_p is the draw of
- * its engines, so it comes last wherever the order names it. */
+/* Biases come first unless the order places them: no engine makes the user name them. adaptive_p is the draw
+ * of its engines, so it comes last wherever the order names it. */
 static enum tombola_status add_all(struct tombola__plan *plan, const char *const *order, size_t n,
                                    bool adaptive, struct tombola_error *error) {
   enum tombola_status status = TOMBOLA_OK;
@@ -100,12 +98,14 @@ static enum tombola_status add_all(struct tombola__plan *plan, const char *const
   return status;
 }
 
-/* The dialect's own order, or its order with mirostat, which replaces everything but biases and temperature. */
+/* The dialect's own order, or its order with mirostat, which replaces everything but biases and temperature.
+ */
 static enum tombola_status add_own(struct tombola__plan *plan, struct tombola_error *error) {
   static const char *const mirostat_order[] = {"logit_bias", "temperature", "mirostat"};
   const struct tombola__dialect *dialect = plan->dialect;
   if (!plan->params.mirostat)
-    return add_all(plan, dialect->info.order, dialect->info.n_order, plan->params.adaptive_target >= 0, error);
+    return add_all(plan, dialect->info.order, dialect->info.n_order, plan->params.adaptive_target >= 0,
+                   error);
   if (dialect->mirostat_order)
     return add_all(plan, dialect->mirostat_order, dialect->n_mirostat_order, false, error);
   return add_all(plan, mirostat_order, TOMBOLA__COUNT(mirostat_order), false, error);
@@ -131,9 +131,8 @@ static enum tombola_status build_chain(struct tombola__plan *plan, struct tombol
     status = params->samplers ? add_all(plan, params->samplers, params->n_samplers, false, error)
                               : add_own(plan, error);
   if (status) return status;
-  plan->greedy =
-      ((double)params->temperature <= plan->dialect->greedy_at && !(params->dynatemp_range > 0)) ||
-      (params->top_k == 1 && plan->dialect->greedy_at_top_k_1);
+  plan->greedy = ((double)params->temperature <= plan->dialect->greedy_at && !(params->dynatemp_range > 0)) ||
+                 (params->top_k == 1 && plan->dialect->greedy_at_top_k_1);
   if (plan->greedy) make_greedy(plan);
   tombola__rejection_plan(plan);
   return TOMBOLA_OK;

@@ -8,7 +8,7 @@
 /* exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2 = 0.347: the series' fifteenth term is below 4e-18. ln 2 is in
  * the two parts of log.c, so that n * high is exact. */
 static double exponential(double x) {
-  if (x > 709.78) return INFINITY;
+  if (x > 709.78) return HUGE_VAL;
   if (x < -745.13) return 0;
   double n = floor(x * 1.4426950408889634 + 0.5);
   double r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;

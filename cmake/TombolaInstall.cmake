@@ -41,7 +41,7 @@ foreach(component IN LISTS components)
     FILE "${PROJECT_BINARY_DIR}/tombola-${component}-targets.cmake")
 endforeach()
 
-set(headers sampler.h stage.h status.h text.h tombola.h vocabulary.h)
+set(headers sampler.h stage.h status.h text.h tombola.h trace.h vocabulary.h)
 if(TARGET tombola_session)
   list(APPEND headers model.h session.h)
 endif()

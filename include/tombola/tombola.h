@@ -7,6 +7,7 @@
 #include <tombola/sampler.h>
 #include <tombola/status.h>
 #include <tombola/text.h>
+#include <tombola/trace.h>
 #include <tombola/vocabulary.h>
 
 #endif

@@ -102,6 +102,7 @@ enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct t
     struct tombola__stage_call call = tombola__call(s, i);
     enum tombola_status status = plan->chain[i].stage->apply(&call);
     if (status) return status;
+    if (s->trace) tombola__trace_look(s, call.link->name);
   }
   return plan->greedy ? tombola__candidates_keep_best(&s->candidates)
                       : tombola__candidates_index(&s->candidates);

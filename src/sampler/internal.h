@@ -399,6 +399,7 @@ struct tombola_sampler {
   uint32_t request;
   float filter_scale; /* the scale where the first keep stands that the rejection draw makes */
   bool in_batch;      /* while a batch is checked */
+  struct tombola_trace *trace; /* while one is made, else NULL */
   struct tombola_draw_counts counts;
   struct tombola__logprobs {
     enum tombola_logprob_stage stage;
@@ -416,6 +417,8 @@ struct tombola__stage_call tombola__call(struct tombola_sampler *sampler, size_t
 /* Runs the chain on a row: afterwards the candidates are what may be drawn. */
 enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
                                        const struct tombola_mask *mask);
+/* Adds the candidates, which stay as they are, to the trace that is being made (trace.c). */
+void tombola__trace_look(struct tombola_sampler *sampler, const char *name);
 /* Puts a list into the order that the dialect's draw walks. */
 void tombola__draw_order(struct tombola_sampler *sampler);
 /* Picks by inverse CDF, the dialect's boundary rule, with the uniform u. */

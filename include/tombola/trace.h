@@ -2,8 +2,9 @@
 /* What happened on the way from a row to a token: how many tokens each stage left and what they held, where
  * any token stood and which stage took it out, and where the random number fell.
  *
- * A trace is asked for by calling tombola_sampler_trace() in place of tombola_sampler_sample(); samplers that are
- * never asked do nothing for it. It costs a few passes over the row for each stage, in time and in memory. */
+ * A trace is asked for by calling tombola_sampler_trace() in place of tombola_sampler_sample(); samplers that
+ * are never asked do nothing for it. It costs a few passes over the row for each stage, in time and in
+ * memory. */
 #ifndef TOMBOLA_TRACE_H
 #define TOMBOLA_TRACE_H
 
@@ -34,10 +35,10 @@ struct tombola_trace_step {
 
 /* Where a token stands after a step. */
 struct tombola_trace_place {
-  int there;    /* 0: the step, or one before, took it out; the rest is then 0 */
-  size_t rank;  /* how many tokens are before it; the lower id goes first of equals */
-  float logit;  /* in effect */
-  double p;     /* its probability if a token were drawn now */
+  int there;   /* 0: the step, or one before, took it out; the rest is then 0 */
+  size_t rank; /* how many tokens are before it; the lower id goes first of equals */
+  float logit; /* in effect */
+  double p;    /* its probability if a token were drawn now */
 };
 
 /* The draw. */
@@ -57,8 +58,9 @@ TOMBOLA_API enum tombola_status tombola_trace_new(const tombola_sampler *sampler
 TOMBOLA_API void tombola_trace_free(tombola_trace *trace);
 
 /* As tombola_sampler_sample: the same token, the same statuses, the same use of the generator; and fills the
- * trace, whose contents are those of the row even where no token comes out (then without a draw, and as far as
- * the chain came). Custom stages are called twice. INVALID_ARGUMENT for a trace of a sampler with another plan. */
+ * trace, whose contents are those of the row even where no token comes out (then without a draw, and as far
+ * as the chain came). Custom stages are called twice. INVALID_ARGUMENT for a trace of a sampler with another
+ * plan. */
 TOMBOLA_API enum tombola_status tombola_sampler_trace(tombola_sampler *sampler, const struct tombola_row *row,
                                                       const struct tombola_mask *mask, tombola_trace *trace,
                                                       tombola_token *token);
@@ -70,10 +72,10 @@ TOMBOLA_API const struct tombola_trace_step *tombola_trace_step(const tombola_tr
 TOMBOLA_API const struct tombola_trace_draw *tombola_trace_draw(const tombola_trace *trace);
 
 /* Where a token stood after a step. OUT_OF_RANGE for a step or a token that there isn't. */
-TOMBOLA_API enum tombola_status tombola_trace_find(const tombola_trace *trace, size_t step, tombola_token token,
-                                                   struct tombola_trace_place *place);
-/* The step that took the token out; tombola_trace_count() when it could be drawn. The step 0, the row, takes out
- * what the mask forbids and what is -inf. */
+TOMBOLA_API enum tombola_status tombola_trace_find(const tombola_trace *trace, size_t step,
+                                                   tombola_token token, struct tombola_trace_place *place);
+/* The step that took the token out; tombola_trace_count() when it could be drawn. The step 0, the row, takes
+ * out what the mask forbids and what is -inf. */
 TOMBOLA_API size_t tombola_trace_removed(const tombola_trace *trace, tombola_token token);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace: the chain is run once with the state put back afterwards, and looked at after every stage; then the
- * token is sampled as always. So a trace can't change a token, and sampling without one has nothing to do but
- * to see that there is none. */
+/* A trace: the chain is run once with the state put back afterwards, and looked at after every stage; then
+ * the token is sampled as always. So a trace can't change a token, and sampling without one has nothing to do
+ * but to see that there is none. */
 #include <math.h>
 #include <string.h>
 #include <tombola/trace.h>

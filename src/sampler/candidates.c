@@ -419,6 +419,63 @@ enum tombola_status tombola__candidates_keep_top(struct tombola__candidates *c, 
   return TOMBOLA_OK;
 }
 
+/* Of a list: the k best and what ties with the k-th, ranked. */
+static void list_top_ties(struct tombola__candidates *c, size_t k) {
+  tombola__entries_rank(c->list, c->count);
+  c->order = TOMBOLA__BY_RANK;
+  if (k >= c->count) return;
+  float last = c->list[k - 1].logit;
+  while (k < c->count && c->list[k].logit == last)
+    k++;
+  c->count = k;
+}
+
+/* Where fewer than k lie above the bound, which k reach, the bound is the k-th logit itself. */
+enum tombola_status tombola__candidates_keep_top_ties(struct tombola__candidates *c, size_t k) {
+  enum tombola_status status = tombola__candidates_index(c);
+  if (status) return status;
+  if (c->dense) {
+    float bound = tombola__candidates_bound(c, k);
+    float above = bound > -FLT_MAX ? nextafterf(bound, INFINITY) : -FLT_MAX;
+    status = tombola__candidates_gather(c, above, INFINITY, SIZE_MAX);
+    if (status) return status;
+    if (c->count < k) {
+      c->count = 0;
+      return tombola__candidates_keep_at_least(c, bound);
+    }
+    become_list(c, TOMBOLA__BY_ID);
+  }
+  list_top_ties(c, k);
+  c->summed = false;
+  return TOMBOLA_OK;
+}
+
+static size_t list_count(const struct tombola__candidates *c, float threshold) {
+  size_t n = 0;
+  for (size_t i = 0; i < c->count; i++)
+    n += c->list[i].logit >= threshold;
+  return n;
+}
+
+/* min_keep after llama.cpp: a set that would be too small is ranked, and the best min_keep of it stay. So
+ * many block maxima that reach the threshold are as many candidates that do; with fewer they are counted. */
+enum tombola_status tombola__candidates_keep_share(struct tombola__candidates *c, double log_share,
+                                                   size_t min_keep) {
+  enum tombola_status status = tombola__candidates_index(c);
+  if (status) return status;
+  float threshold = c->max + (float)(log_share / (double)c->scale);
+  if (min_keep > 1 && c->dense && c->kernels->count_at_least(c->maxima, c->n_blocks, threshold) < min_keep) {
+    status = tombola__candidates_gather(c, threshold, INFINITY, SIZE_MAX);
+    size_t count = c->count;
+    c->count = 0;
+    if (status) return status;
+    if (count < min_keep) return tombola__candidates_keep_top(c, min_keep);
+  } else if (min_keep > 1 && !c->dense && list_count(c, threshold) < min_keep) {
+    return tombola__candidates_keep_top(c, min_keep);
+  }
+  return tombola__candidates_keep_at_least(c, threshold);
+}
+
 enum tombola_status tombola__candidates_keep_best(struct tombola__candidates *c) {
   enum tombola_status status = tombola__candidates_index(c);
   if (status) return status;

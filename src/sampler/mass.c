@@ -42,8 +42,8 @@ size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t f
   return TOMBOLA__BLOCK;
 }
 
-/* The next stretch of a dense set's blocks that have no private copy; part->last is where the one before ended.
- * A split is a private copy, so that one floor holds in each stretch. */
+/* The next stretch of a dense set's blocks that have no private copy; part->last is where the one before
+ * ended. A split is a private copy, so that one floor holds in each stretch. */
 static bool next_part(const struct tombola__candidates *c, struct tombola__part *part) {
   size_t first = part->last, last = c->n_blocks;
   while (c->n_slots && first < last && c->slot_of[first])
@@ -156,6 +156,56 @@ enum tombola_status tombola__candidates_moments(struct tombola__candidates *c, f
   return TOMBOLA_OK;
 }
 
+/* A point among the logits, so that distances from it are small: the mean of the maxima or of the list. */
+static float middle(const struct tombola__candidates *c) {
+  double sum = 0;
+  size_t n = 0;
+  for (size_t b = 0; c->dense && b < c->n_blocks; b++) {
+    if (!(c->maxima[b] > -INFINITY)) continue;
+    sum += (double)c->maxima[b];
+    n++;
+  }
+  for (size_t i = 0; !c->dense && i < c->count; i++)
+    sum += (double)c->list[i].logit;
+  return (float)(sum / (double)(c->dense ? n : c->count));
+}
+
+/* In doubles, for logits whose squared distances no float can hold. */
+static struct tombola__moments wide_moments(const struct tombola__candidates *c, double origin) {
+  struct tombola__moments m = {0, 0, 0};
+  for (size_t first = 0; first < tombola__candidates_span(c); first += TOMBOLA__BLOCK) {
+    float room[TOMBOLA__BLOCK];
+    const float *values = room;
+    if (c->dense)
+      values = tombola__candidates_block(c, first / TOMBOLA__BLOCK, room);
+    else
+      list_values(c, first, room);
+    for (size_t i = 0; i < TOMBOLA__BLOCK; i++) {
+      if (!(values[i] > -INFINITY)) continue;
+      double d = (double)values[i] - origin;
+      m.count++;
+      m.sum += d;
+      m.squares += d * d;
+    }
+  }
+  return m;
+}
+
+enum tombola_status tombola__candidates_deviation(struct tombola__candidates *c, size_t *count,
+                                                  double *deviation) {
+  struct tombola__moments m;
+  enum tombola_status status = tombola__candidates_index(c);
+  if (status) return status;
+  float origin = middle(c);
+  status = tombola__candidates_moments(c, origin, &m);
+  if (status) return status;
+  if (!isfinite(m.squares)) m = wide_moments(c, (double)origin);
+  double n = (double)m.count, mean = m.sum / n, variance = m.squares / n - mean * mean;
+  *count = m.count;
+  *deviation = variance > 0 ? sqrt(variance) : 0;
+  return TOMBOLA_OK;
+}
+
 /* ---- the mass of the ranking ---- */
 
 /* A walk down the ranking: entries [0, done) have been counted, they hold `mass`. */
@@ -195,8 +245,8 @@ static enum tombola_status walk_dense(struct walk *w, struct tombola__candidates
   return TOMBOLA_OK;
 }
 
-enum tombola_status tombola__candidates_keep_mass(struct tombola__candidates *c, double mass, bool exceed,
-                                                  size_t min_keep) {
+static enum tombola_status keep_mass(struct tombola__candidates *c, double mass, bool exceed, bool ties,
+                                     size_t min_keep) {
   enum tombola_status status = tombola__candidates_sum(c);
   if (status) return status;
   struct walk w = {.target = mass * c->total, .exceed = exceed, .min_keep = min_keep};
@@ -210,7 +260,20 @@ enum tombola_status tombola__candidates_keep_mass(struct tombola__candidates *c,
     if (status) return status;
     walk_on(&w, c);
   }
+  /* The slice that holds the last one holds its equals too. */
+  while (ties && w.done < c->count && c->list[w.done].logit == c->list[w.done - 1].logit)
+    w.done++;
   c->count = w.done;
   c->summed = false;
   return TOMBOLA_OK;
+}
+
+enum tombola_status tombola__candidates_keep_mass(struct tombola__candidates *c, double mass, bool exceed,
+                                                  size_t min_keep) {
+  return keep_mass(c, mass, exceed, false, min_keep);
+}
+
+enum tombola_status tombola__candidates_keep_mass_ties(struct tombola__candidates *c, double mass,
+                                                       bool exceed, size_t min_keep) {
+  return keep_mass(c, mass, exceed, true, min_keep);
 }

@@ -107,7 +107,7 @@ static double read_value(const struct tombola_sampler_params *params, const stru
 
 static bool has_number(const struct tombola_param_info *row) {
   return row->type == TOMBOLA_PARAM_FLOAT || row->type == TOMBOLA_PARAM_INT ||
-         row->type == TOMBOLA_PARAM_CHOICE;
+         row->type == TOMBOLA_PARAM_CHOICE || row->type == TOMBOLA_PARAM_BOOL;
 }
 
 static size_t choice_count(const struct tombola_param_info *row) {
@@ -289,6 +289,17 @@ static enum tombola_status set_choice(struct tombola_sampler_params *params,
                        row->name, known, text);
 }
 
+static enum tombola_status set_bool(struct tombola_sampler_params *params,
+                                    const struct tombola_param_info *row, const char *text,
+                                    struct tombola_error *error) {
+  bool yes = !strcmp(text, "true") || !strcmp(text, "1");
+  if (!yes && strcmp(text, "false") != 0 && strcmp(text, "0") != 0)
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, row->name, "%s must be true or false, got '%s'",
+                         row->name, text);
+  write_value(params, row, yes);
+  return TOMBOLA_OK;
+}
+
 static enum tombola_status set_number(struct tombola_sampler_params *params,
                                       const struct tombola_param_info *row,
                                       const struct tombola__dialect *dialect, const char *text,
@@ -328,6 +339,7 @@ enum tombola_status tombola_sampler_params_set(struct tombola_sampler_params *pa
   if (!text) return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, row->name, "%s needs a value", row->name);
   if (row->type == TOMBOLA_PARAM_SEED) return set_seed(params, dialect, text, error);
   if (row->type == TOMBOLA_PARAM_CHOICE) return set_choice(params, row, text, error);
+  if (row->type == TOMBOLA_PARAM_BOOL) return set_bool(params, row, text, error);
   if (has_number(row)) return set_number(params, row, dialect, text, error);
   return tombola__fail(error, TOMBOLA_UNSUPPORTED, row->name, "%s is a list and can't be set from text",
                        row->name);
@@ -346,6 +358,8 @@ enum tombola_status tombola_sampler_params_get(const struct tombola_sampler_para
       tombola__format_uint64(text, size, params->seed);
     else
       tombola__format_text(text, size, params->seed_mode == TOMBOLA_SEED_RANDOM ? "random" : "default");
+  } else if (row->type == TOMBOLA_PARAM_BOOL) {
+    tombola__format_text(text, size, read_value(params, row) == 0 ? "false" : "true");
   } else if (has_number(row)) {
     tombola__format_float(text, size, read_value(params, row));
   } else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* top_p: keeps the smallest set of the most likely tokens that holds the mass p (Holtzman et al., arXiv
  * 1904.09751). The mass is that of the candidates that come in. Whether the set ends when the mass reaches p
- * or passes it is the dialect's rule; the token that does it is kept. */
+ * or passes it is the dialect's rule; the token that does it is kept, and where the dialect says so what ties
+ * with it. At 0 it is off or keeps the best alone. */
 #include "../internal.h"
 
 static const struct tombola_param_info rows[] = {
@@ -16,13 +17,15 @@ static const struct tombola_param_info rows[] = {
 };
 
 static bool active(const struct tombola_sampler_params *params, const struct tombola__dialect *dialect) {
-  (void)dialect;
-  return params->top_p < 1;
+  return params->top_p < 1 && !(dialect->zero_is_off && params->top_p <= 0);
 }
 
 static enum tombola_status apply(struct tombola__stage_call *call) {
-  return tombola__candidates_keep_mass(call->candidates, (double)call->params->top_p,
-                                       call->dialect->top_p_exceeds, (size_t)call->params->min_keep);
+  double p = (double)call->params->top_p;
+  size_t min_keep = (size_t)call->params->min_keep;
+  return call->dialect->top_p_ties
+             ? tombola__candidates_keep_mass_ties(call->candidates, p, call->dialect->top_p_exceeds, min_keep)
+             : tombola__candidates_keep_mass(call->candidates, p, call->dialect->top_p_exceeds, min_keep);
 }
 
 const struct tombola__stage tombola__stage_top_p = {

@@ -89,3 +89,13 @@ void recorded_rows_free(struct recorded_rows *rows) {
   free(rows->logits);
   rows->logits = NULL;
 }
+
+struct llama_model *recorded_rows_vocabulary(void) {
+  char path[4096];
+  if (!model_path(path, sizeof path)) return NULL;
+  llama_log_set(silent, NULL);
+  llama_backend_init();
+  struct llama_model_params params = llama_model_default_params();
+  params.vocab_only = true;
+  return llama_model_load_from_file(path, params);
+}

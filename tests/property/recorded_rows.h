@@ -16,4 +16,7 @@ struct recorded_rows {
 bool recorded_rows_make(struct recorded_rows *rows, size_t count);
 void recorded_rows_free(struct recorded_rows *rows);
 
+/* The default model without its weights, for its vocabulary; NULL when it isn't in the cache. */
+struct llama_model *recorded_rows_vocabulary(void);
+
 #endif

@@ -24,7 +24,7 @@ static const struct tombola_param_info rows[] = {
      .type = TOMBOLA_PARAM_FLOAT,
      AT(adaptive_decay),
      .min = 0,
-     .max = 0.99,
+     .max = (double)0.99f,
      .off = (double)NAN},
 };
 

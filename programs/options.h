@@ -96,6 +96,8 @@ struct options {
   int row_format;      /* enum row_format */
   int64_t draws;
   bool batch;
+  bool trace;
+  const char *watch; /* token ids, or NULL */
 
   /* tombola bench */
   const char *bench_case; /* one case, or NULL for all */

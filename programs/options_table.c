@@ -75,6 +75,10 @@ static const struct option table[] = {
     {.name = "row-format", .kind = OPTION_CHOICE, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE,
      .value = "TYPE", .offset = AT(row_format), .choices = ALIASES("auto", "json", "npy", "f32", "f16", "bf16"),
      .help = "what the file is: a JSON array, a .npy array, or bare numbers"},
+    {.name = "trace", .kind = OPTION_SWITCH, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE,
+     .offset = AT(trace), .help = "show what each stage did, and where the first draw fell"},
+    {.name = "watch", .kind = OPTION_TEXT, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "IDS",
+     .offset = AT(watch), .unset = "the likeliest", .help = "the tokens that the trace follows beside the drawn one"},
     {.name = "draws", .kind = OPTION_INTEGER, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "N",
      .offset = AT(draws), .min = 0, .max = 100000000, .help = "number of tokens to draw"},
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "options.h"
 #include "terminal.h"
@@ -43,9 +44,13 @@ static enum tombola_status fill(const struct options *options, struct sample_req
   const char *path = options->n_operands ? options->operands[0] : "-";
   request->params = options->sampler;
   request->draws = (size_t)options->draws;
+  request->trace = options->trace || options->watch;
+  if (request->trace && !request->draws) request->draws = 1;
   enum tombola_status status = sample_row_load(path, format, &request->row, error);
   if (status == TOMBOLA_OK && options->history)
     status = ids_of_text(options->history, "history", &request->history, &request->n_history, error);
+  if (status == TOMBOLA_OK && options->watch)
+    status = ids_of_text(options->watch, "watch", &request->watch, &request->n_watch, error);
   if (status == TOMBOLA_OK && options->mask) {
     tombola_token *ids = NULL;
     size_t n = 0;
@@ -54,6 +59,15 @@ static enum tombola_status fill(const struct options *options, struct sample_req
     free(ids);
   }
   return status;
+}
+
+/* Colour where standard output is a terminal, or where it is asked for. */
+static int print_for_people(const struct options *options, const struct sample_request *request,
+                            const struct sample_result *result) {
+  bool color = options->color == COLOR_ALWAYS || (terminal_color() && isatty(STDOUT_FILENO));
+  if (result->trace && !sample_print_trace(stdout, request, result, color)) return complain("out of memory");
+  sample_print_table(stdout, request, result, TABLE_ROWS);
+  return EXIT_OK;
 }
 
 static int sample_one(struct options *options) {
@@ -67,9 +81,9 @@ static int sample_one(struct options *options) {
   if (status != TOMBOLA_OK)
     code = complain_error(status, &error);
   else if (options->json)
-    code = sample_write_result(stdout, &result, true) ? EXIT_OK : EXIT_FAILED;
+    code = sample_write_result(stdout, &result, &request) ? EXIT_OK : EXIT_FAILED;
   else
-    sample_print_table(stdout, &request, &result, TABLE_ROWS);
+    code = print_for_people(options, &request, &result);
   sample_result_free(&result);
   sample_request_free(&request);
   return code;
@@ -90,7 +104,7 @@ static bool answer(char *line, size_t length) {
   yyjson_doc_free(doc);
   if (status == TOMBOLA_OK) status = sample_request_run(&request, &result, &error);
   bool written =
-      status == TOMBOLA_OK ? sample_write_result(stdout, &result, false) : sample_write_error(stdout, &error);
+      status == TOMBOLA_OK ? sample_write_result(stdout, &result, NULL) : sample_write_error(stdout, &error);
   sample_result_free(&result);
   sample_request_free(&request);
   return written && fflush(stdout) == 0;

@@ -8,8 +8,11 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <tombola/sampler.h>
+#include <tombola/trace.h>
 
 struct yyjson_val;
+struct yyjson_mut_doc;
+struct yyjson_mut_val;
 
 /* How a row is written down. */
 enum row_format { ROW_AUTO, ROW_JSON, ROW_NPY, ROW_F32, ROW_F16, ROW_BF16 };
@@ -33,6 +36,9 @@ struct sample_request {
   uint32_t *mask_words; /* or NULL */
   size_t mask_count;
   size_t draws;
+  bool trace; /* trace the first draw */
+  tombola_token *watch;
+  size_t n_watch;
 };
 
 /* The kept tokens (in the order of the draw), the drawn tokens, the seed that was used. */
@@ -41,6 +47,7 @@ struct sample_result {
   size_t n_kept;
   tombola_token *tokens;
   size_t n_tokens;
+  tombola_trace *trace; /* of the first draw, or NULL */
   uint64_t seed;
   char chain[512];
 };
@@ -84,8 +91,9 @@ void sample_result_free(struct sample_result *result);
 enum tombola_status sample_request_from_json(struct yyjson_val *object, struct sample_request *request,
                                              struct tombola_error *error);
 
-/* One line of JSON for a result or for an error. False: out of memory or the stream failed. */
-bool sample_write_result(FILE *out, const struct sample_result *result, bool details);
+/* One line of JSON for a result or for an error. `request` is given where the seed, the chain and a trace are
+ * wanted too, else NULL. False: out of memory or the stream failed. */
+bool sample_write_result(FILE *out, const struct sample_result *result, const struct sample_request *request);
 bool sample_write_error(FILE *out, const struct tombola_error *error);
 
 /* ---- output for people (sample_table.c) ---- */
@@ -93,5 +101,17 @@ bool sample_write_error(FILE *out, const struct tombola_error *error);
 /* A table of the `top` most likely kept tokens. */
 void sample_print_table(FILE *out, const struct sample_request *request, const struct sample_result *result,
                         size_t top);
+/* Eighths of a character where the terminal's character set is UTF-8, else '#'. */
+bool sample_utf8(void);
+/* A bar of `part` of `width` characters; returns how many it has. */
+long sample_bar(FILE *out, double part, int width, bool utf8);
+
+/* ---- traces (sample_trace.c) ---- */
+
+/* The trace of a result as a table, or as the member "trace" of an object. False: out of memory. */
+bool sample_print_trace(FILE *out, const struct sample_request *request, const struct sample_result *result,
+                        bool color);
+bool sample_add_trace(struct yyjson_mut_doc *doc, struct yyjson_mut_val *root,
+                      const struct sample_request *request, const struct sample_result *result);
 
 #endif

@@ -265,7 +265,7 @@ static void add_kept(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct sam
     yyjson_mut_arr_add_int(doc, tokens, result->tokens[i]);
 }
 
-bool sample_write_result(FILE *out, const struct sample_result *result, bool details) {
+bool sample_write_result(FILE *out, const struct sample_result *result, const struct sample_request *request) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   const struct tombola_candidate **order = malloc((result->n_kept + 1) * sizeof *order);
   if (!doc || !order) {
@@ -276,11 +276,15 @@ bool sample_write_result(FILE *out, const struct sample_result *result, bool det
   yyjson_mut_val *root = yyjson_mut_obj(doc);
   yyjson_mut_doc_set_root(doc, root);
   add_kept(doc, root, result, order);
-  if (details) {
+  if (request) {
     yyjson_mut_obj_add_uint(doc, root, "seed", result->seed);
     yyjson_mut_obj_add_str(doc, root, "chain", result->chain);
   }
-  bool done = write_line(out, doc);
+  bool done = !request || !result->trace || sample_add_trace(doc, root, request, result);
+  if (done)
+    done = write_line(out, doc);
+  else
+    yyjson_mut_doc_free(doc);
   free(order);
   return done;
 }

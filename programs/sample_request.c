@@ -13,12 +13,14 @@ void sample_request_free(struct sample_request *request) {
   free(request->row.memory);
   free(request->history);
   free(request->mask_words);
+  free(request->watch);
   memset(request, 0, sizeof *request);
 }
 
 void sample_result_free(struct sample_result *result) {
   free(result->kept);
   free(result->tokens);
+  tombola_trace_free(result->trace);
   memset(result, 0, sizeof *result);
 }
 
@@ -61,18 +63,21 @@ static enum tombola_status list_and_draw(tombola_sampler *sampler, const struct 
   enum tombola_status status =
       tombola_candidates(sampler, row, allowed, result->kept, row->count, &result->n_kept);
   for (size_t i = 0; status == TOMBOLA_OK && i < request->draws; i++) {
-    status = tombola_sampler_sample(sampler, row, allowed, &result->tokens[i]);
+    if (i == 0 && result->trace)
+      status = tombola_sampler_trace(sampler, row, allowed, result->trace, &result->tokens[i]);
+    else
+      status = tombola_sampler_sample(sampler, row, allowed, &result->tokens[i]);
     result->n_tokens = i + 1;
   }
   return status;
 }
 
-static enum tombola_status check_history(const struct sample_request *request, struct tombola_error *error) {
-  for (size_t i = 0; i < request->n_history; i++)
-    if (request->history[i] < 0 || (size_t)request->history[i] >= request->row.row.count)
-      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, "history",
-                         "history: token %d is outside the row (0 to %zu)", (int)request->history[i],
-                         request->row.row.count - 1);
+static enum tombola_status check_ids(const char *name, const tombola_token *ids, size_t n, size_t count,
+                                     struct tombola_error *error) {
+  for (size_t i = 0; i < n; i++)
+    if (ids[i] < 0 || (size_t)ids[i] >= count)
+      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s: token %d is outside the row (0 to %zu)",
+                         name, (int)ids[i], count - 1);
   return TOMBOLA_OK;
 }
 
@@ -80,13 +85,16 @@ enum tombola_status sample_request_run(const struct sample_request *request, str
                                        struct tombola_error *error) {
   tombola_sampler *sampler = NULL;
   memset(result, 0, sizeof *result);
-  enum tombola_status status = check_history(request, error);
+  size_t count = request->row.row.count;
+  enum tombola_status status = check_ids("history", request->history, request->n_history, count, error);
+  if (status == TOMBOLA_OK) status = check_ids("watch", request->watch, request->n_watch, count, error);
   if (status == TOMBOLA_OK)
     status = tombola_sampler_new(&request->params, NULL, request->row.row.count, NULL, &sampler, error);
   if (status != TOMBOLA_OK) return status;
   result->kept = malloc(request->row.row.count * sizeof *result->kept);
   result->tokens = malloc((request->draws + 1) * sizeof *result->tokens);
-  if (!result->kept || !result->tokens) {
+  if (request->trace) status = tombola_trace_new(sampler, &result->trace);
+  if (status || !result->kept || !result->tokens) {
     status = sample_fail(error, TOMBOLA_NO_MEMORY, "", "out of memory");
   } else {
     status = list_and_draw(sampler, request, result);

@@ -23,8 +23,7 @@ static size_t count_of(const struct sample_result *result, tombola_token id) {
   return n;
 }
 
-/* Eighths of a character where the terminal's character set is UTF-8, else '#'. */
-static bool has_utf8(void) {
+bool sample_utf8(void) {
   static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char *value = getenv(names[i]);
@@ -35,10 +34,9 @@ static bool has_utf8(void) {
   return false;
 }
 
-/* Returns the width in characters. */
-static long print_bar(FILE *out, double part, bool utf8) {
+long sample_bar(FILE *out, double part, int width, bool utf8) {
   static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  long units = lround(part * BAR_WIDTH * 8);
+  long units = lround(part * width * 8);
   long full = utf8 ? units / 8 : (units + 4) / 8;
   for (long i = 0; i < full; i++)
     fputs(utf8 ? "█" : "#", out);
@@ -77,7 +75,7 @@ void sample_print_table(FILE *out, const struct sample_request *request, const s
   memcpy(sorted, result->kept, result->n_kept * sizeof *sorted);
   qsort(sorted, result->n_kept, sizeof *sorted, by_probability);
   size_t shown = result->n_kept < top ? result->n_kept : top;
-  bool utf8 = has_utf8();
+  bool utf8 = sample_utf8();
 
   fprintf(out, "%s: %zu of %zu tokens kept, seed %llu\n%s\n\n", request->params.dialect, result->n_kept,
           request->row.row.count, (unsigned long long)result->seed, result->chain);
@@ -85,7 +83,7 @@ void sample_print_table(FILE *out, const struct sample_request *request, const s
   for (size_t i = 0; i < shown; i++) {
     size_t count = count_of(result, sorted[i].id);
     fprintf(out, "%9d  %10.4f  %7.3f%%  ", (int)sorted[i].id, (double)sorted[i].logit, 100 * sorted[i].p);
-    long width = print_bar(out, sorted[i].p, utf8);
+    long width = sample_bar(out, sorted[i].p, BAR_WIDTH, utf8);
     if (count) fprintf(out, "%*s %8zu", (int)(BAR_WIDTH - width), "", count);
     putc('\n', out);
   }

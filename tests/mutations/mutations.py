@@ -159,13 +159,13 @@ class Workshop:
             return "failed"
         return "skipped" if "(Skipped)" in done.stdout or "No tests were found" in done.stdout else "passed"
 
-    def unchanged(self, tests):
-        """Without a mistake every test must build and pass."""
+    def broken(self, tests):
+        """The tests that don't build or pass without a mistake, each with what is wrong."""
         done = self.make(tests)
         if done.returncode:
-            return [f"without a mutation: it does not build\n{done.stdout[-3000:]}"]
+            return {t: f"does not build\n{done.stdout[-3000:]}" for t in tests}
         results = ((t, self.test(t)) for t in tests)
-        return [f"without a mutation: {t} is {r}" for t, r in results if r != "passed"]
+        return {t: f"is {r}" for t, r in results if r != "passed"}
 
     def mutate(self, m):
         """None when every test of the mutation fails, else what happened."""
@@ -188,17 +188,19 @@ class Workshop:
 
 def run(mutations, workshop):
     """The number of mutations that were not noticed, and other failures."""
-    failures = list(strangers(mutations, workshop.tests))
-    if not failures:
-        failures = workshop.unchanged(sorted({t for m in mutations for t in m.tests}))
-    for failure in failures:
-        workshop.out(failure)
-    if failures:
-        return len(failures)
+    unknown = list(strangers(mutations, workshop.tests))
+    for problem in unknown:
+        workshop.out(problem)
+    if unknown:
+        return len(unknown)
+    broken = workshop.broken(sorted({t for m in mutations for t in m.tests}))
+    for test, problem in broken.items():
+        workshop.out(f"without a mutation {test} {problem}")
     survivors = 0
     for number, m in enumerate(mutations, 1):
         start = time.monotonic()
-        problem = workshop.mutate(m)
+        useless = [t for t in m.tests if t in broken]
+        problem = f"not tried: {', '.join(useless)} fails without it" if useless else workshop.mutate(m)
         survivors += problem is not None
         verdict = problem or f"noticed by {', '.join(m.tests)}"
         workshop.out(f"{number}/{len(mutations)} {m.id}: {verdict} ({time.monotonic() - start:.1f} s)")

@@ -7,17 +7,23 @@
 #define TOMBOLA_SESSION_H
 
 #include <tombola/model.h>
+#include <tombola/text.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Why a generation ended, in the order in which the loop looks. */
-#define TOMBOLA_STOP_MAP(X)             \
-  X(END_TOKEN, "end_token", "stop")     \
-  X(CALLER, "caller", "stop")           \
-  X(MAX_TOKENS, "max_tokens", "length") \
-  X(CONTEXT_FULL, "context_full", "length")
+/* Why a generation ended. For each token the loop looks in this order: END_TOKEN, STOP_STRING, CALLER, LOOP,
+ * MAX_TOKENS, TIME_LIMIT, CONTEXT_FULL. BAN: no way led around the banned phrases. */
+#define TOMBOLA_STOP_MAP(X)                 \
+  X(END_TOKEN, "end_token", "stop")         \
+  X(CALLER, "caller", "stop")               \
+  X(MAX_TOKENS, "max_tokens", "length")     \
+  X(CONTEXT_FULL, "context_full", "length") \
+  X(STOP_STRING, "stop_string", "stop")     \
+  X(BAN, "ban", "stop")                     \
+  X(LOOP, "loop", "stop")                   \
+  X(TIME_LIMIT, "time_limit", "stop")
 
 enum tombola_stop {
 #define TOMBOLA_STOP_ENUM(suffix, name, finish) TOMBOLA_STOP_##suffix,
@@ -35,15 +41,58 @@ struct tombola_token_event {
   const char *bytes;
   size_t length;
   size_t index; /* 0 for the first token of the answer */
+
+  int forced;                   /* 1: it wasn't sampled: the end of the thinking that ran out of its budget */
+  enum tombola_channel channel; /* that is open after this token */
+  /* As the sampler was asked for them; NULL for none, and for a token that was forced. Valid until the
+   * callback returns. */
+  const struct tombola_logprobs *logprobs;
 };
 
-/* Called for each generated token (not for the end token); returns 0 to end the generation
- * (TOMBOLA_STOP_CALLER). */
+/* Called for each generated token (not for the end token), after on_piece has got the text that the token
+ * completed; returns 0 to end the generation (TOMBOLA_STOP_CALLER). With banned phrases it comes as late as
+ * the text: once no phrase can begin with the token any more. */
 typedef int (*tombola_token_fn)(void *context, const struct tombola_token_event *event);
 
 /* Called before each chunk of the prompt; `done` of `total` tokens have run. Returns 0 to give up (CANCELLED;
  * the session keeps what has run). */
 typedef int (*tombola_prefill_fn)(void *context, size_t done, size_t total);
+
+/* Told that the context was full and `discarded` tokens behind the first `kept` ones were forgotten. */
+typedef void (*tombola_shift_fn)(void *context, size_t kept, size_t discarded);
+
+/* A further mask for the next token (a constraint's); `answer` are the tokens of the answer so far, those
+ * that a banned phrase may still take back among them. The same tokens must give the same mask. Leave *mask
+ * alone for no mask. Another status than OK ends the generation with it. */
+typedef enum tombola_status (*tombola_mask_fn)(void *context, const tombola_token *answer, size_t count,
+                                               struct tombola_mask *mask);
+
+/* How long the model may think: `tokens` of reasoning (0 or more), then `closing` and the pipe's closing
+ * marker are put in its mouth, once. A token that opens the block isn't counted. Where the vocabulary can't
+ * spell the marker nothing is forced, and the statistics say so. */
+struct tombola_think_budget {
+  size_t struct_size;
+  int64_t tokens;
+  const char *closing; /* a sentence in front of the marker, or NULL */
+  /* 1: rMLX's rule (its thinking_budget): every token counts after which the block is open, the one that
+   * opened it too; the marker follows the first token beyond the budget, and is the last token of its
+   * encoding. */
+  int rule_of_pieces;
+};
+
+/* Phrases that must not occur in the answer, as bytes, whatever tokens spell them. A token is held back as
+ * long as a phrase could still form with it; when one forms, the session goes back to the phrase's first
+ * token, bans it there and goes on. The reasoning is searched too. Forced tokens are neither searched nor
+ * taken back. */
+struct tombola_phrase_bans {
+  size_t struct_size;
+  const struct tombola_bytes *phrases; /* none empty; at most 16384 bytes in all */
+  size_t n_phrases;
+  int ignore_case; /* 1: for ASCII, Latin-1, basic Greek and Cyrillic letters */
+  size_t
+      max_rollbacks; /* of one generation; 0: 256. Beyond it the answer ends in front of the phrase (BAN) */
+  size_t max_tokens; /* that may be taken back in all; 0: 4096 */
+};
 
 struct tombola_generate_params {
   size_t struct_size;
@@ -53,7 +102,37 @@ struct tombola_generate_params {
   size_t n_stop_ids;
   tombola_token_fn on_token;     /* or NULL */
   tombola_prefill_fn on_prefill; /* or NULL */
-  void *context;                 /* of both callbacks */
+  void *context;                 /* of all callbacks */
+
+  /* The text of the answer: its pipe, and who gets the pieces. NULL: no pipe, no stop strings. A special
+   * token has no text, unless it spells one of the markers. on_piece returns 0 to end the generation
+   * (CALLER). */
+  const struct tombola_text_params *text;
+  tombola_piece_fn on_piece; /* or NULL */
+
+  const struct tombola_think_budget *think_budget; /* or NULL; needs the markers of `text` */
+  const struct tombola_phrase_bans *bans;          /* or NULL */
+  /* Samples instead once reasoning was closed, while it isn't opened again. Both samplers see the prompt and
+   * every token. NULL: one sampler for all. */
+  tombola_sampler *answer_sampler;
+  int64_t min_tokens; /* end tokens and stop_ids are banned from the draw until there are so many tokens */
+  double time_limit;  /* seconds from the call on, looked at between forward passes; 0: none */
+  /* Ends the answer when its last tokens are one pattern of at most loop_period tokens, loop_repeats times in
+   * a row (2 or more). 0: off. loop_period is at most 4096. */
+  size_t loop_period, loop_repeats;
+  /* 1: a full context doesn't end the answer; the first keep_tokens stay, of the others the older half is
+   * forgotten and the rest moves up. UNSUPPORTED at once where the model can't. */
+  int context_shift;
+  size_t keep_tokens;
+  tombola_shift_fn on_shift; /* or NULL */
+  tombola_mask_fn on_mask;   /* or NULL; not together with context_shift */
+};
+
+/* What became of the thinking budget. */
+enum tombola_think_outcome {
+  TOMBOLA_THINK_OPEN = 0,   /* none was set, or it wasn't used up */
+  TOMBOLA_THINK_CLOSED = 1, /* the end was forced */
+  TOMBOLA_THINK_IGNORED = 2 /* a warning: the vocabulary can't spell the marker, so there was no budget */
 };
 
 struct tombola_generation_stats {
@@ -64,6 +143,15 @@ struct tombola_generation_stats {
   double decode_seconds; /* forward passes of generated tokens */
   double sample_seconds;
   enum tombola_stop stop; /* why it ended; means nothing after an error */
+
+  int stop_string;     /* the index of the stop string that ended it, or -1 */
+  size_t reasoning;    /* tokens reported while reasoning was open */
+  size_t forced;       /* tokens reported that weren't sampled */
+  size_t rollbacks;    /* banned phrases that formed and were taken back */
+  size_t rolled_back;  /* and their tokens, which were computed for nothing */
+  size_t shifts;       /* of the context */
+  size_t shifted_away; /* tokens forgotten by them */
+  enum tombola_think_outcome think;
 };
 
 typedef struct tombola_session tombola_session;
@@ -77,14 +165,33 @@ TOMBOLA_API void tombola_session_free(tombola_session *session);
 
 /* Generates after `prompt`, the whole context so far. The sampler is reset to see exactly this prompt as its
  * history and goes on with its generator. `stats` may be NULL; it is filled on errors too, with what was
- * done. INVALID_ARGUMENT: an empty prompt, a token outside the vocabulary, max_tokens < 1. OUT_OF_RANGE: the
- * prompt is longer than the context. Otherwise what the sampler or the forward pass returned; the session
- * stays usable, and its cache is what session_tokens() says. */
+ * done. INVALID_ARGUMENT: an empty prompt, a token outside the vocabulary, max_tokens < 1, parameters out of
+ * range or that don't go together. OUT_OF_RANGE: the prompt is longer than the context. Otherwise what the
+ * sampler or the forward pass returned; the session stays usable, and its cache is what session_tokens()
+ * says. */
 TOMBOLA_API enum tombola_status tombola_session_generate(tombola_session *session, tombola_sampler *sampler,
                                                          const tombola_token *prompt, size_t count,
                                                          const struct tombola_generate_params *params,
                                                          struct tombola_generation_stats *stats,
                                                          struct tombola_error *error);
+
+/* A session on another sequence of the same model, with what this one's cache holds: copied, not computed.
+ * What another session left on that sequence is lost. INVALID_ARGUMENT (no such sequence, or the session's
+ * own), UNSUPPORTED (a model that can't copy), NO_MEMORY. */
+TOMBOLA_API enum tombola_status tombola_session_fork(const tombola_session *session, int32_t sequence,
+                                                     const struct tombola_allocator *allocator,
+                                                     tombola_session **out, struct tombola_error *error);
+
+/* Writes the cache of the session to a file (a new one takes the place of an old one once it is whole), so
+ * that a later run needn't compute it. IO, UNSUPPORTED (a model that can't), NO_MEMORY. */
+TOMBOLA_API enum tombola_status tombola_session_save(tombola_session *session, const char *path,
+                                                     struct tombola_error *error);
+
+/* Puts back what was saved. NOT_FOUND, IO, NO_MEMORY; FORMAT: no file of tombola, damaged, cut short, or of
+ * another model; OUT_OF_RANGE: more tokens than the context has. On all of these the session is as before.
+ * MODEL: the model refused a state that looked right; the session then is empty. */
+TOMBOLA_API enum tombola_status tombola_session_load(tombola_session *session, const char *path,
+                                                     struct tombola_error *error);
 
 /* The tokens that the cache holds; owned by the session, valid until its next call. */
 TOMBOLA_API const tombola_token *tombola_session_tokens(const tombola_session *session, size_t *count);

@@ -2,7 +2,6 @@
 /* The draw by inverse CDF: one uniform, the running sum of the weights in the dialect's order, the first
  * token that carries it past u times the total. A token without weight is never drawn; when rounding leaves
  * the sum short, the last token with weight is. */
-#include <float.h>
 #include <math.h>
 
 #include "internal.h"
@@ -57,35 +56,6 @@ void tombola__draw_order(struct tombola_sampler *sampler) {
   c->order = TOMBOLA__BY_ID;
 }
 
-/* Walks the list's entries; true when the draw has fallen on aim->last. */
-static bool walk_entries(struct aim *aim, const struct tombola__candidates *c) {
-  for (size_t i = 0; i < c->count; i++) {
-    float weight = tombola__exp((c->list[i].logit - c->max) * c->scale);
-    if (!(weight > 0)) continue;
-    aim->sum += (double)weight;
-    aim->last = c->list[i].id;
-    if (hit(aim, aim->sum)) return true;
-  }
-  return false;
-}
-
-/* A dense set whose draw walks the ranking: only as much of it is ranked as the uniform reaches, a slice at a
- * time, in the list's memory. The set stays dense. */
-static enum tombola_status draw_ranked(struct aim *aim, struct tombola__candidates *c) {
-  float high = INFINITY;
-  for (size_t k = 32; high > -FLT_MAX; k *= 8) {
-    float low = k < c->n_blocks ? tombola__candidates_bound(c, k) : -FLT_MAX;
-    if (low >= high) continue; /* equal maxima: the slice would be empty */
-    c->count = 0;
-    enum tombola_status status = tombola__candidates_gather(c, low, high, SIZE_MAX);
-    if (status) return status;
-    tombola__entries_rank(c->list, c->count);
-    high = walk_entries(aim, c) ? -FLT_MAX : low;
-  }
-  c->count = 0;
-  return TOMBOLA_OK;
-}
-
 enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token) {
   struct tombola__candidates *c = &sampler->candidates;
   enum tombola_status status = tombola__candidates_index(c);
@@ -100,7 +70,7 @@ enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tom
   struct aim aim = {
       .target = u * c->total, .strict = sampler->plan->dialect->draw_strict, .last = TOMBOLA_NO_TOKEN};
   if (c->dense && c->ranked) {
-    status = draw_ranked(&aim, c);
+    status = tombola__draw_ranked(c, aim.target, aim.strict, &aim.last);
     if (status) return status;
   } else if (c->dense) {
     draw_dense(&aim, c);

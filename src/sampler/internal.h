@@ -423,6 +423,10 @@ void tombola__trace_look(struct tombola_sampler *sampler, const char *name);
 void tombola__draw_order(struct tombola_sampler *sampler);
 /* Picks by inverse CDF, the dialect's boundary rule, with the uniform u. */
 enum tombola_status tombola__draw(struct tombola_sampler *sampler, double u, tombola_token *token);
+/* The draw down the ranking of a dense set, which stays as it is: the first token in it with which the sum of the
+ * weights reaches (strict: passes) the target. The sum must be valid. */
+enum tombola_status tombola__draw_ranked(struct tombola__candidates *c, double target, bool strict,
+                                         tombola_token *token);
 /* Picks the largest of logit + Gumbel noise (draw_gumbel.c). Uses up one key of the generator. */
 enum tombola_status tombola__draw_gumbel(struct tombola_sampler *sampler, tombola_token *token);
 /* Picks by dual-pivot rejection (draw_rejection.c). Uses up one key of the generator. */

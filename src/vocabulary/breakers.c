@@ -27,9 +27,9 @@ struct tombola__breakers {
   size_t key_size;
   size_t n_tokens;
   uint32_t *whole, *heads; /* a bit for each token */
-  uint64_t *records;       /* token << 32 | tail, rising */
+  uint64_t *records;       /* token << 32 | tail, rising; tokens that break by themselves need none */
   size_t n_records, records_capacity;
-  struct tail *tails; /* the first one is empty */
+  struct tail *tails;
   size_t n_tails, tails_capacity;
   tombola_token *pool;
   size_t pool_size, pool_capacity;
@@ -53,6 +53,10 @@ bool tombola__breakers_head(const struct tombola__breakers *b, tombola_token tok
 bool tombola__breakers_tail(const struct tombola__breakers *b, tombola_token token, size_t i,
                             struct tombola__tail *out) {
   if (!tombola__breakers_head(b, token)) return false;
+  if (tombola__breakers_whole(b, token) && i-- == 0) {
+    *out = (struct tombola__tail){NULL, 0};
+    return true;
+  }
   uint64_t wanted = (uint64_t)(uint32_t)token << 32;
   size_t first = 0, last = b->n_records;
   while (first < last) {
@@ -82,14 +86,17 @@ static bool grow(const struct tombola_allocator *allocator, void **array, size_t
   return true;
 }
 
+static void set_bit(uint32_t *bits, size_t token) {
+  bits[token / 32] |= 1u << (token % 32);
+}
+
 static enum tombola_status add_record(struct tombola__breakers *b, size_t token, size_t tail) {
   void *records = b->records;
   if (!grow(&b->allocator, &records, b->n_records, 1, &b->records_capacity, sizeof *b->records))
     return TOMBOLA_NO_MEMORY;
   b->records = records;
   b->records[b->n_records++] = (uint64_t)token << 32 | tail;
-  b->heads[token / 32] |= 1u << (token % 32);
-  if (tail == 0) b->whole[token / 32] |= 1u << (token % 32);
+  set_bit(b->heads, token);
   return TOMBOLA_OK;
 }
 
@@ -98,7 +105,7 @@ static enum tombola_status add_tail(struct tombola__breakers *b, const tombola_t
                                     size_t *out) {
   for (*out = 0; *out < b->n_tails; (*out)++) {
     const struct tail *tail = &b->tails[*out];
-    if (tail->count == count && (!count || !memcmp(b->pool + tail->first, tokens, count * sizeof *tokens)))
+    if (tail->count == count && !memcmp(b->pool + tail->first, tokens, count * sizeof *tokens))
       return TOMBOLA_OK;
   }
   void *tails = b->tails, *pool = b->pool;
@@ -108,7 +115,7 @@ static enum tombola_status add_tail(struct tombola__breakers *b, const tombola_t
   if (!grow(&b->allocator, &pool, b->pool_size, count, &b->pool_capacity, sizeof *b->pool))
     return TOMBOLA_NO_MEMORY;
   b->pool = pool;
-  if (count) memcpy(b->pool + b->pool_size, tokens, count * sizeof *tokens);
+  memcpy(b->pool + b->pool_size, tokens, count * sizeof *tokens);
   b->tails[b->n_tails++] = (struct tail){b->pool_size, count};
   b->pool_size += count;
   return TOMBOLA_OK;
@@ -147,7 +154,11 @@ static enum tombola_status scan_token(struct scan *s, size_t token, const char *
     size_t left = (size_t)(end - at);
     size_t compared = left < s->length ? left : s->length;
     if (memcmp(at, s->text, compared) != 0) continue;
-    if (compared == s->length) return add_record(s->table, token, 0);
+    if (compared == s->length) {
+      set_bit(s->table->heads, token);
+      set_bit(s->table->whole, token);
+      return TOMBOLA_OK;
+    }
     if (s->tail_from[compared] != SIZE_MAX) partial[n_partial++] = s->tail_from[compared];
   }
   for (size_t i = 0; i < n_partial; i++) {
@@ -191,11 +202,10 @@ static void sort_records(struct tombola__breakers *b) {
 }
 
 static enum tombola_status fill_in(struct tombola__breakers *b, const tombola_vocabulary *vocabulary) {
-  size_t empty;
   size_t words = (b->n_tokens + 31) / 32;
   b->whole = tombola__new(&b->allocator, words, sizeof *b->whole);
   b->heads = tombola__new(&b->allocator, words, sizeof *b->heads);
-  if (!b->whole || !b->heads || add_tail(b, NULL, 0, &empty)) return TOMBOLA_NO_MEMORY;
+  if (!b->whole || !b->heads) return TOMBOLA_NO_MEMORY;
   for (const char *text = b->key; text < b->key + b->key_size; text += strlen(text) + 1) {
     struct scan scan = {.vocabulary = vocabulary, .table = b, .text = text, .length = strlen(text)};
     enum tombola_status status = find_tails(&scan);

@@ -73,9 +73,9 @@ struct tombola__kernels {
   float (*entropy64)(const float *x, float max, float scale, float *spread);
   double (*part_entropy)(const struct tombola__part *part, float max, float scale, float *sums);
 
-  /* Adds to *moments what 64 values (-inf where there is none), or those of a part, have: within a block
-   * d = x - origin and d * d are added up in floats by the lanes and the tree of block_expsum, blocks are
-   * added up in doubles. */
+  /* Adds to *moments what 64 values (-inf where there is none), or those of a part, have. Within a block
+   * d = x - origin is added up in eight lanes of floats, and d * d by fused multiply-add; the lanes are added up
+   * over a part's blocks in doubles and in the end by the tree of block_expsum. */
   void (*moments64)(const float *x, float origin, struct tombola__moments *moments);
   void (*part_moments)(const struct tombola__part *part, float origin, struct tombola__moments *moments);
 

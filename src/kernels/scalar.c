@@ -128,17 +128,41 @@ static float entropy64(const float *x, float max, float scale, float *spread) {
   return tree(lane);
 }
 
-static void moments64(const float *x, float origin, struct tombola__moments *moments) {
+/* The lanes of moments as they grow from block to block. */
+struct moment_lanes {
+  double sum[8], squares[8];
+  size_t count;
+};
+
+static void add_block(struct moment_lanes *m, const float *x, float origin) {
   float lane[8] = {0}, square[8] = {0};
   for (size_t i = 0; i < TOMBOLA__BLOCK; i++) {
-    bool in = x[i] > -INFINITY;
-    float d = in ? x[i] - origin : 0.0f;
-    moments->count += in;
+    if (!(x[i] > -INFINITY)) continue;
+    float d = x[i] - origin;
+    m->count++;
     lane[i % 8] += d;
-    square[i % 8] += d * d;
+    square[i % 8] = fmaf(d, d, square[i % 8]);
   }
-  moments->sum += (double)tree(lane);
-  moments->squares += (double)tree(square);
+  for (size_t k = 0; k < 8; k++) {
+    m->sum[k] += (double)lane[k];
+    m->squares[k] += (double)square[k];
+  }
+}
+
+static double wide_tree(const double lane[8]) {
+  return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+static void end_moments(const struct moment_lanes *m, struct tombola__moments *moments) {
+  moments->count += m->count;
+  moments->sum += wide_tree(m->sum);
+  moments->squares += wide_tree(m->squares);
+}
+
+static void moments64(const float *x, float origin, struct tombola__moments *moments) {
+  struct moment_lanes m = {{0}, {0}, 0};
+  add_block(&m, x, origin);
+  end_moments(&m, moments);
 }
 
 static void block_expsum(const struct tombola_row *row, const uint32_t *mask, const float *maxima, float max,
@@ -189,12 +213,14 @@ static double part_entropy(const struct tombola__part *part, float max, float sc
 }
 
 static void part_moments(const struct tombola__part *part, float origin, struct tombola__moments *moments) {
+  struct moment_lanes m = {{0}, {0}, 0};
   for (size_t b = part->first; b < part->last; b++) {
     if (!(part->maxima[b] >= part->low)) continue;
     float x[TOMBOLA__BLOCK];
     tombola__scalar_load_part(part, b, x);
-    moments64(x, origin, moments);
+    add_block(&m, x, origin);
   }
+  end_moments(&m, moments);
 }
 
 static void gather(const struct tombola_row *row, const uint32_t *mask, const float *maxima, size_t first, size_t last,

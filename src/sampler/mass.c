@@ -156,18 +156,17 @@ enum tombola_status tombola__candidates_moments(struct tombola__candidates *c, f
   return TOMBOLA_OK;
 }
 
-/* A point among the logits, so that distances from it are small: the mean of the maxima or of the list. */
+/* A point among the logits, so that distances from it are small: the mean of some maxima or of the list. */
 static float middle(const struct tombola__candidates *c) {
   double sum = 0;
-  size_t n = 0;
-  for (size_t b = 0; c->dense && b < c->n_blocks; b++) {
-    if (!(c->maxima[b] > -INFINITY)) continue;
-    sum += (double)c->maxima[b];
+  size_t n = 0, places = c->dense ? c->n_blocks : c->count;
+  for (size_t i = 0; i < places; i += 1 + places / TOMBOLA__BLOCK) {
+    float x = c->dense ? c->maxima[i] : c->list[i].logit;
+    if (!(x > -INFINITY)) continue;
+    sum += (double)x;
     n++;
   }
-  for (size_t i = 0; !c->dense && i < c->count; i++)
-    sum += (double)c->list[i].logit;
-  return (float)(sum / (double)(c->dense ? n : c->count));
+  return n ? (float)(sum / (double)n) : c->max;
 }
 
 /* In doubles, for logits whose squared distances no float can hold. */

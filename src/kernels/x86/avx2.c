@@ -116,31 +116,65 @@ static AVX2 float entropy64(const float *x, float max, float scale, float *sprea
 
 /* ---- moments ---- */
 
-/* The sums of a block as they grow, a lane each. */
+/* The lanes as they grow from block to block. */
 struct lanes {
-  __m256 sum, squares;
+  __m256d sum[2], squares[2];
   size_t count;
 };
 
-static inline AVX2_INLINE void add_moments(struct lanes *l, __m256 x, __m256 low, __m256 origin) {
+static inline AVX2_INLINE struct lanes no_lanes(void) {
+  __m256d zero = _mm256_setzero_pd();
+  return (struct lanes){{zero, zero}, {zero, zero}, 0};
+}
+
+static inline AVX2_INLINE void widen(__m256d to[2], __m256 lanes) {
+  to[0] = _mm256_add_pd(to[0], _mm256_cvtps_pd(_mm256_castps256_ps128(lanes)));
+  to[1] = _mm256_add_pd(to[1], _mm256_cvtps_pd(_mm256_extractf128_ps(lanes, 1)));
+}
+
+/* The sums of one block. */
+struct block_lanes {
+  __m256 sum, squares;
+};
+
+/* Adds a vector some of whose values may be below low. */
+static inline AVX2_INLINE void add_some(struct block_lanes *s, size_t *count, __m256 x, __m256 low,
+                                        __m256 origin) {
   __m256 in = _mm256_cmp_ps(x, low, _CMP_GE_OQ);
   __m256 d = _mm256_and_ps(_mm256_sub_ps(x, origin), in);
-  l->count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
-  l->sum = _mm256_add_ps(l->sum, d);
-  l->squares = _mm256_add_ps(l->squares, _mm256_mul_ps(d, d));
+  *count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
+  s->sum = _mm256_add_ps(s->sum, d);
+  s->squares = _mm256_fmadd_ps(d, d, s->squares);
+}
+
+static inline AVX2_INLINE void end_block(struct lanes *l, const struct block_lanes *s) {
+  widen(l->sum, s->sum);
+  widen(l->squares, s->squares);
+}
+
+/* The tree of sum_lanes, of lanes 0 to 3 in the first half and 4 to 7 in the second. */
+static inline AVX2_INLINE double sum_wide(const __m256d lanes[2]) {
+  __m256d s = _mm256_add_pd(lanes[0], lanes[1]); /* 0+4 1+5 2+6 3+7 */
+  __m128d t = _mm_add_pd(_mm256_castpd256_pd128(s), _mm256_extractf128_pd(s, 1));
+  return _mm_cvtsd_f64(t) + _mm_cvtsd_f64(_mm_unpackhi_pd(t, t));
 }
 
 static inline AVX2_INLINE void end_moments(const struct lanes *l, struct tombola__moments *moments) {
   moments->count += l->count;
-  moments->sum += (double)sum_lanes(l->sum);
-  moments->squares += (double)sum_lanes(l->squares);
+  moments->sum += sum_wide(l->sum);
+  moments->squares += sum_wide(l->squares);
+}
+
+static inline AVX2_INLINE void add_loaded(struct lanes *l, const float *values, float origin) {
+  struct block_lanes s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  for (size_t k = 0; k < 8; k++)
+    add_some(&s, &l->count, _mm256_loadu_ps(values + 8 * k), _mm256_set1_ps(-FLT_MAX), _mm256_set1_ps(origin));
+  end_block(l, &s);
 }
 
 static AVX2 void moments64(const float *x, float origin, struct tombola__moments *moments) {
-  struct lanes l = {_mm256_setzero_ps(), _mm256_setzero_ps(), 0};
-  __m256 low = _mm256_set1_ps(-FLT_MAX), at = _mm256_set1_ps(origin);
-  for (size_t k = 0; k < 8; k++)
-    add_moments(&l, _mm256_loadu_ps(x + 8 * k), low, at);
+  struct lanes l = no_lanes();
+  add_loaded(&l, x, origin);
   end_moments(&l, moments);
 }
 

@@ -176,25 +176,45 @@ static AVX2 double NAME(part_entropy)(const struct tombola__part *part, float ma
                     : NAME(part_entropy_any)(part, NULL, max, scale, sums);
 }
 
+/* Most blocks have no -inf, which would show in the squares: only then is each value looked at. */
+static inline AVX2_INLINE void NAME(block_moments)(const struct tombola__part *part, const uint32_t *mask, size_t b,
+                                                   __m256 low, __m256 origin, bool whole, struct lanes *l) {
+  const void *data = part->row->data;
+  struct block_lanes s = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  if (whole) {
+    for (size_t k = 0; k < 8; k++) {
+      __m256 d = _mm256_sub_ps(NAME(load_vector)(data, mask, b, k), origin);
+      s.sum = _mm256_add_ps(s.sum, d);
+      s.squares = _mm256_fmadd_ps(d, d, s.squares);
+    }
+    __m256 finite = _mm256_cmp_ps(s.squares, _mm256_set1_ps(__builtin_inff()), _CMP_LT_OQ);
+    whole = _mm256_movemask_ps(finite) == 255;
+    l->count += whole ? TOMBOLA__BLOCK : 0;
+  }
+  if (!whole) {
+    s = (struct block_lanes){_mm256_setzero_ps(), _mm256_setzero_ps()};
+    for (size_t k = 0; k < 8; k++)
+      add_some(&s, &l->count, NAME(load_vector)(data, mask, b, k), low, origin);
+  }
+  end_block(l, &s);
+}
+
 static inline AVX2_INLINE void NAME(part_moments_any)(const struct tombola__part *part, const uint32_t *mask,
                                                       float origin, struct tombola__moments *moments) {
   size_t full = part->row->count / TOMBOLA__BLOCK;
   __m256 vlow = _mm256_set1_ps(part->low), vorigin = _mm256_set1_ps(origin);
-  struct tombola__moments m = *moments;
+  struct lanes l = no_lanes();
   for (size_t b = part->first; b < part->last; b++) {
     if (!(part->maxima[b] >= part->low)) continue;
     if (b == full) {
-      float x[TOMBOLA__BLOCK];
-      tombola__scalar_load_part(part, b, x);
-      moments64(x, origin, &m);
+      float values[TOMBOLA__BLOCK];
+      tombola__scalar_load_part(part, b, values);
+      add_loaded(&l, values, origin);
       break;
     }
-    struct lanes l = {_mm256_setzero_ps(), _mm256_setzero_ps(), 0};
-    for (size_t k = 0; k < 8; k++)
-      add_moments(&l, NAME(load_vector)(part->row->data, mask, b, k), vlow, vorigin);
-    end_moments(&l, &m);
+    NAME(block_moments)(part, mask, b, vlow, vorigin, part->low == -FLT_MAX, &l);
   }
-  *moments = m;
+  end_moments(&l, moments);
 }
 
 static AVX2 void NAME(part_moments)(const struct tombola__part *part, float origin,

@@ -84,20 +84,30 @@ struct tombola__generation {
   struct tombola_generation_stats stats;
   struct tombola_error *error;
 
-  size_t prompt;          /* tokens of the prompt, as far as a shift has left them */
-  size_t position;        /* see above */
-  struct tombola_row row; /* of the position; valid after catch_up */
-  bool row_valid;         /* nobody has run the model since it was fetched */
-  bool ended;             /* stats.stop says why */
-  double deadline;        /* 0: none */
+  size_t prompt;            /* tokens of the prompt, as far as a shift has left them */
+  size_t position;          /* see above */
+  struct tombola_row row;   /* of the position; valid after catch_up */
+  struct tombola_mask mask; /* of the position; valid until the next prepare */
+  bool row_valid;           /* nobody has run the model since it was fetched */
+  bool ended;               /* stats.stop says why */
+  bool refused;             /* the caller takes no more text */
+  double deadline;          /* 0: none */
 
-  struct tombola__place place; /* at the position */
-  tombola_text *text;          /* or NULL */
+  /* Another way to choose tokens than one at a time; NULL for that. It starts wherever the list and the cache
+   * are, and takes at least one token, or ends the generation, or fails. */
+  enum tombola_status (*round)(struct tombola__generation *g);
+  void *round_state;
+
+  struct tombola__place place;            /* at the position */
+  tombola_text *text;                     /* or NULL */
+  struct tombola_text_params text_params; /* whole */
   struct tombola__automaton markers;
   bool has_markers;
-  tombola_token *forced; /* what ends the thinking, and how much of it is still to be said */
+  struct tombola_think_budget budget; /* whole */
+  tombola_token *forced;              /* what ends the thinking, and how much of it is still to be said */
   size_t n_forced, forced_left;
 
+  struct tombola__held one;   /* the ring of a generation without bans */
   struct tombola__held *held; /* a ring */
   size_t held_first, n_held, held_room;
   struct tombola__bans bans;
@@ -147,6 +157,12 @@ enum tombola_status tombola__take(struct tombola__generation *g, const struct to
                                   enum tombola__verdict *verdict);
 /* Reports all that is held back. */
 enum tombola_status tombola__release_all(struct tombola__generation *g);
+/* The i-th token that is held back, the oldest first; i may be n_held, the one that comes next. */
+struct tombola__held *tombola__held_at(struct tombola__generation *g, size_t i);
+/* Ends the generation, unless something has ended it before. */
+void tombola__end(struct tombola__generation *g, enum tombola_stop stop);
+/* Chooses the sampler of this place. */
+void tombola__set_sampler(struct tombola__generation *g);
 /* How many more tokens may be taken before max_tokens ends the answer, for a round that plans a batch. */
 size_t tombola__tokens_left(const struct tombola__generation *g);
 /* The sampler's own explanation of a failure, in place of the session's. */
@@ -162,16 +178,18 @@ void tombola__bans_free(struct tombola__generation *g);
 /* Steps over a token's text from g->place; the number of bytes from the start of a phrase to its end when one
  * is complete, with *used set to how many bytes of the token are read by then; else 0. */
 size_t tombola__bans_scan(struct tombola__generation *g, const char *bytes, size_t length, size_t *used);
-/* Goes back in front of the held token that the phrase begins with; `start` bytes before the end of what was
- * scanned. False (and g->ended): the limits are used up. */
-enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_t phrase, size_t used,
-                                            bool *rolled);
+/* Goes back in front of the held token that the phrase (of so many bytes, the last of which is the `used`-th
+ * of the newest token) begins with. When the limits are used up, the generation ends there. */
+enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_t phrase, size_t used);
+/* How many of the newest held tokens a phrase could still begin with. */
+size_t tombola__bans_hold(const struct tombola__generation *g);
 /* Takes the bans of this position out of the mask's words; whether there were any. */
 bool tombola__bans_apply(const struct tombola__generation *g, uint32_t *words);
 
 /* ---- think.c: where reasoning begins and ends, and its budget ---- */
 
 enum tombola_status tombola__think_init(struct tombola__generation *g);
+void tombola__think_free(struct tombola__generation *g);
 /* Steps over a token's text. */
 void tombola__think_scan(struct tombola__generation *g, const char *bytes, size_t length);
 /* Counts a token; starts the forced end when the budget is used up. */

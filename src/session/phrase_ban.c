@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Banned phrases. An automaton over the bytes of the tokens says how much of the text could still begin a
+ * phrase; those tokens are held back. When a phrase is complete, the generation goes back in front of the
+ * token that the phrase begins in, and that token is banned there for as long as what is in front of it
+ * stays.
+ *
+ * The samplers' states go back too, but for the random numbers: a number that led to the banned token would,
+ * used again, lead to its neighbours rather than to the law without it. So as many numbers are skipped as
+ * tokens were taken back. */
+#include <string.h>
+
+#include "session/internal.h"
+
+#define MOST_ROLLBACKS 256
+#define MOST_TOKENS    4096
+
+/* ---- letters without case ---- */
+
+/* The first bytes of two-byte letters that have a small twin: Latin-1, Greek, Cyrillic. */
+static bool is_lead(unsigned char byte) {
+  return byte == 0xC3 || byte == 0xCE || byte == 0xD0;
+}
+
+static bool within(unsigned char byte, unsigned char first, unsigned char last) {
+  return byte >= first && byte <= last;
+}
+
+/* The small twin of a two-byte letter (Unicode 15, CaseFolding.txt), which has two bytes too. */
+static void fold_pair(unsigned char *lead, unsigned char *byte) {
+  unsigned char b = *byte;
+  if (*lead == 0xC3 && within(b, 0x80, 0x9E) && b != 0x97) {
+    *byte = (unsigned char)(b + 0x20);
+  } else if (*lead == 0xCE && within(b, 0x91, 0x9F)) {
+    *byte = (unsigned char)(b + 0x20);
+  } else if (*lead == 0xCE && within(b, 0xA0, 0xAB) && b != 0xA2) {
+    *lead = 0xCF;
+    *byte = (unsigned char)(b - 0x20);
+  } else if (*lead == 0xD0 && within(b, 0x90, 0x9F)) {
+    *byte = (unsigned char)(b + 0x20);
+  } else if (*lead == 0xD0 && within(b, 0xA0, 0xAF)) {
+    *lead = 0xD1;
+    *byte = (unsigned char)(b - 0x20);
+  } else if (*lead == 0xD0 && within(b, 0x80, 0x8F)) {
+    *lead = 0xD1;
+    *byte = (unsigned char)(b + 0x10);
+  }
+}
+
+static unsigned char fold_ascii(unsigned char byte) {
+  return within(byte, 'A', 'Z') ? (unsigned char)(byte + ('a' - 'A')) : byte;
+}
+
+static void fold_phrase(char *bytes, size_t length) {
+  for (size_t i = 0; i < length; i++) {
+    unsigned char byte = (unsigned char)bytes[i];
+    if (is_lead(byte) && i + 1 < length) {
+      unsigned char second = (unsigned char)bytes[i + 1];
+      fold_pair(&byte, &second);
+      bytes[i] = (char)byte;
+      bytes[++i] = (char)second;
+    } else {
+      bytes[i] = (char)fold_ascii(byte);
+    }
+  }
+}
+
+/* ---- making ---- */
+
+static enum tombola_status check(const struct tombola_phrase_bans *bans, struct tombola_error *error) {
+  size_t total = 0;
+  if (!bans->phrases && bans->n_phrases > 0)
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "bans", "bans has no phrases");
+  for (size_t i = 0; i < bans->n_phrases; i++) {
+    if (!bans->phrases[i].data || bans->phrases[i].length == 0)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "bans", "phrase %zu of bans is empty", i);
+    if (!tombola__add(total, bans->phrases[i].length, &total) || total > TOMBOLA__AUTOMATON_BYTES)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "bans",
+                           "the phrases of bans have more than %d bytes in all", TOMBOLA__AUTOMATON_BYTES);
+  }
+  return TOMBOLA_OK;
+}
+
+/* A copy of the phrases, folded; `copies` points into `bytes`. */
+static void copy_phrases(const struct tombola_phrase_bans *bans, struct tombola_bytes *copies, char *bytes) {
+  for (size_t i = 0; i < bans->n_phrases; i++) {
+    size_t length = bans->phrases[i].length;
+    memcpy(bytes, bans->phrases[i].data, length);
+    if (bans->ignore_case) fold_phrase(bytes, length);
+    copies[i] = (struct tombola_bytes){bytes, length};
+    bytes += length;
+  }
+}
+
+static enum tombola_status make_automaton(struct tombola__generation *g,
+                                          const struct tombola_phrase_bans *bans) {
+  const struct tombola_allocator *own = &g->session->allocator;
+  size_t total = 0, longest = 0;
+  for (size_t i = 0; i < bans->n_phrases; i++) {
+    total += bans->phrases[i].length;
+    if (bans->phrases[i].length > longest) longest = bans->phrases[i].length;
+  }
+  struct tombola_bytes *copies = tombola__new(own, bans->n_phrases, sizeof *copies);
+  char *bytes = tombola__new(own, total, 1);
+  enum tombola_status status = copies && bytes ? TOMBOLA_OK : tombola__no_memory(g->error);
+  if (status == TOMBOLA_OK) {
+    copy_phrases(bans, copies, bytes);
+    status = tombola__automaton_new(&g->bans.phrases, copies, bans->n_phrases, "bans", own, g->error);
+    g->bans.on = status == TOMBOLA_OK;
+  }
+  tombola__free(own, copies);
+  tombola__free(own, bytes);
+  if (status != TOMBOLA_OK) return status;
+  /* Each held token has a byte of the longest phrase at least; one more waits for its second byte, one is
+   * new. */
+  struct tombola__held *ring = tombola__new(own, longest + 2, sizeof *ring);
+  if (!ring) return tombola__no_memory(g->error);
+  g->held = ring;
+  g->held_room = longest + 2;
+  return TOMBOLA_OK;
+}
+
+enum tombola_status tombola__bans_init(struct tombola__generation *g) {
+  struct tombola_phrase_bans bans = {.struct_size = sizeof bans};
+  const struct tombola_phrase_bans *given = g->params.bans;
+  if (!given) return TOMBOLA_OK;
+  if (given->struct_size < sizeof given->struct_size)
+    return tombola__fail(g->error, TOMBOLA_INVALID_ARGUMENT, "bans", "struct_size of bans is not set");
+  memcpy(&bans, given, given->struct_size < sizeof bans ? given->struct_size : sizeof bans);
+  if (bans.n_phrases == 0) return TOMBOLA_OK;
+  enum tombola_status status = check(&bans, g->error);
+  if (status != TOMBOLA_OK) return status;
+  g->bans.ignore_case = bans.ignore_case != 0;
+  g->bans.max_rollbacks = bans.max_rollbacks ? bans.max_rollbacks : MOST_ROLLBACKS;
+  g->bans.max_tokens = bans.max_tokens ? bans.max_tokens : MOST_TOKENS;
+  return make_automaton(g, &bans);
+}
+
+void tombola__bans_free(struct tombola__generation *g) {
+  if (g->bans.on) tombola__automaton_free(&g->bans.phrases);
+  tombola__free(&g->session->allocator, g->bans.list);
+}
+
+/* ---- finding ---- */
+
+/* One byte; the length of the longest phrase that ends with it, else 0. */
+static size_t step(struct tombola__generation *g, unsigned char byte) {
+  const struct tombola__automaton *a = &g->bans.phrases;
+  g->place.ban_state = tombola__automaton_step(a, g->place.ban_state, (char)byte);
+  return a->length[g->place.ban_state];
+}
+
+size_t tombola__bans_scan(struct tombola__generation *g, const char *bytes, size_t length, size_t *used) {
+  struct tombola__place *place = &g->place;
+  for (size_t i = 0; i < length; i++) {
+    unsigned char byte = (unsigned char)bytes[i], lead = place->lead;
+    size_t found = 0;
+    *used = i + 1;
+    place->lead = 0;
+    if (!g->bans.ignore_case) {
+      found = step(g, byte);
+    } else if (lead) {
+      fold_pair(&lead, &byte);
+      *used = i;
+      found = step(g, lead);
+      if (found) return found;
+      *used = i + 1;
+      found = step(g, fold_ascii(byte));
+    } else if (is_lead(byte)) {
+      place->lead = byte;
+    } else {
+      found = step(g, fold_ascii(byte));
+    }
+    if (found) return found;
+  }
+  return 0;
+}
+
+size_t tombola__bans_hold(const struct tombola__generation *g) {
+  const struct tombola__automaton *a = &g->bans.phrases;
+  size_t need = a->depth[g->place.ban_state] + (size_t)(g->place.lead != 0), tokens = 0;
+  while (need > 0 && tokens < g->n_held) {
+    tokens++;
+    size_t at = (g->held_first + g->n_held - tokens) % g->held_room;
+    need -= g->held[at].length < need ? g->held[at].length : need;
+  }
+  return tokens;
+}
+
+/* ---- going back ---- */
+
+/* Bans behind `position` were for other tokens in front of them; those of released tokens are never asked
+ * again. */
+static void forget_bans(struct tombola__bans *bans, size_t oldest, size_t position) {
+  size_t kept = 0;
+  for (size_t i = 0; i < bans->n; i++) {
+    if (bans->list[i].position >= oldest && bans->list[i].position <= position)
+      bans->list[kept++] = bans->list[i];
+  }
+  bans->n = kept;
+}
+
+static enum tombola_status add_ban(struct tombola__generation *g, size_t position, tombola_token token) {
+  struct tombola__bans *bans = &g->bans;
+  forget_bans(bans, g->position - g->n_held, position);
+  if (bans->n == bans->room) {
+    size_t room = bans->room ? 2 * bans->room : 16;
+    void *list =
+        bans->list ? tombola__resize(&g->session->allocator, bans->list, bans->room, room, sizeof *bans->list)
+                   : tombola__new(&g->session->allocator, room, sizeof *bans->list);
+    if (!list) return tombola__no_memory(g->error);
+    bans->list = list;
+    bans->room = room;
+  }
+  bans->list[bans->n++] = (struct tombola__banned){position, token};
+  return TOMBOLA_OK;
+}
+
+static enum tombola_status restore(struct tombola__generation *g, const tombola_snapshot *snapshot,
+                                   tombola_sampler *sampler, size_t skip) {
+  if (!sampler) return TOMBOLA_OK;
+  enum tombola_status status = tombola_snapshot_restore(snapshot, sampler);
+  const float one = 1.0F;
+  tombola_token ignored;
+  for (size_t i = 0; i < skip && status == TOMBOLA_OK; i++)
+    status = tombola_draw(sampler, &one, 1, &ignored);
+  return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, sampler, status);
+}
+
+/* The held token that holds the phrase's first byte. */
+static size_t first_token(struct tombola__generation *g, size_t phrase, size_t used) {
+  size_t i = g->n_held - 1, length = used;
+  while (phrase > length && i > 0) {
+    phrase -= length;
+    length = tombola__held_at(g, --i)->length;
+  }
+  return i;
+}
+
+enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_t phrase, size_t used) {
+  size_t first = first_token(g, phrase, used), lost = g->n_held - first;
+  struct tombola__held *held = tombola__held_at(g, first);
+  size_t position = g->position - lost;
+  bool again =
+      g->stats.rollbacks < g->bans.max_rollbacks && g->stats.rolled_back + lost <= g->bans.max_tokens;
+  enum tombola_status status = again ? add_ban(g, position, held->token) : TOMBOLA_OK;
+  if (status == TOMBOLA_OK) status = restore(g, held->sampler, g->first, lost);
+  if (status == TOMBOLA_OK) status = restore(g, held->answer, g->second, g->second ? lost : 0);
+  if (status != TOMBOLA_OK) return status;
+  g->place = held->before;
+  g->position = position;
+  g->n_held = first;
+  g->row_valid = false;
+  tombola__set_sampler(g);
+  g->stats.rollbacks++;
+  g->stats.rolled_back += lost;
+  if (again) return TOMBOLA_OK;
+  status = tombola__release_all(g);
+  tombola__end(g, TOMBOLA_STOP_BAN);
+  return status;
+}
+
+bool tombola__bans_apply(const struct tombola__generation *g, uint32_t *words) {
+  bool any = false;
+  for (size_t i = 0; i < g->bans.n; i++) {
+    if (g->bans.list[i].position != g->position) continue;
+    tombola_token token = g->bans.list[i].token;
+    if (words) words[token / 32] &= ~(UINT32_C(1) << (token % 32));
+    any = true;
+  }
+  return any;
+}

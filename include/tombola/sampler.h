@@ -317,6 +317,23 @@ TOMBOLA_API enum tombola_status tombola_speculative_accept(tombola_sampler *samp
                                                            tombola_token draft, int *accepted,
                                                            tombola_token *token);
 
+/* Chooses a token as tombola_sampler_sample does, with the same law, given a draft. `draft` was drawn from q,
+ * `count` (the row's) weights that sum to 1, independently of the sampler's generator; p is room for as many.
+ * The chain runs; then it is tombola_speculative_accept with the distribution of the draw as p, but a token that p
+ * excludes is never accepted; then the stages that learn from a choice do. Without q (NULL), or where q is
+ * certain of the draft, or greedily, a token is sampled and accepted if it is the draft. Doesn't accept the token.
+ * Statuses as tombola_sampler_sample and tombola_speculative_accept. */
+TOMBOLA_API enum tombola_status tombola_sampler_verify(tombola_sampler *sampler, const struct tombola_row *row,
+                                                       const struct tombola_mask *mask, tombola_token draft,
+                                                       const float *q, float *p, size_t count, int *accepted,
+                                                       tombola_token *token);
+
+/* Makes a sampler that drafts for `target`, whose clone it is: its history and what its stages remember become the
+ * target's, its generator goes another way, which the state of the target's decides. So what it draws is
+ * independent of what the target is going to draw, and the same each time the run is repeated. INVALID_ARGUMENT:
+ * no clone of the target, or the target itself; NO_MEMORY. */
+TOMBOLA_API enum tombola_status tombola_sampler_follow(tombola_sampler *sampler, const tombola_sampler *target);
+
 /* ---- log-probabilities ---- */
 
 enum tombola_logprob_stage {

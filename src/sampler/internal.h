@@ -444,6 +444,11 @@ enum tombola_status tombola__explain(struct tombola_sampler *s, enum tombola_sta
  * candidates are what may be drawn. */
 enum tombola_status tombola__look(struct tombola_sampler *s, const struct tombola_row *row,
                                   const struct tombola_mask *mask);
+/* After a draw, with the candidates as it left them: the stages that learn from it do, and the generator goes on
+ * to the next token. */
+void tombola__chosen(struct tombola_sampler *s, tombola_token token);
+/* The candidates' distribution, one float for each token of the vocabulary; the sum must be valid. */
+void tombola__write_probs(const struct tombola_sampler *s, float *probs);
 /* After a draw, with the candidates as it left them: what was asked for (logprobs.c). Destroys them. */
 void tombola__logprobs_note(struct tombola_sampler *s, const struct tombola_row *row,
                             const struct tombola_mask *mask, tombola_token token);

@@ -159,6 +159,16 @@ static enum tombola_status draw(struct tombola_sampler *s, tombola_token *token)
   return tombola__draw(s, plan->dialect->generator->uniform(s->state), token);
 }
 
+void tombola__chosen(struct tombola_sampler *s, tombola_token token) {
+  const struct tombola__plan *plan = s->plan;
+  for (size_t i = 0; i < plan->n_chain; i++) {
+    if (!plan->chain[i].active || !plan->chain[i].stage->chosen) continue;
+    struct tombola__stage_call call = tombola__call(s, i);
+    call.link->stage->chosen(&call, token);
+  }
+  if (plan->dialect->generator->next_step) plan->dialect->generator->next_step(s->state);
+}
+
 /* After the chain: the choice, and the stages that learn from it. The sum can fail for want of memory; only
  * after it is a random number used up. Gumbel noise needs no sum. */
 static enum tombola_status choose(struct tombola_sampler *s, tombola_token *token) {
@@ -167,12 +177,7 @@ static enum tombola_status choose(struct tombola_sampler *s, tombola_token *toke
   enum tombola_status status = sums ? tombola__candidates_sum(&s->candidates) : TOMBOLA_OK;
   if (status) return status;
   status = draw(s, token);
-  for (size_t i = 0; i < plan->n_chain && !status; i++) {
-    if (!plan->chain[i].active || !plan->chain[i].stage->chosen) continue;
-    struct tombola__stage_call call = tombola__call(s, i);
-    call.link->stage->chosen(&call, *token);
-  }
-  if (!status && plan->dialect->generator->next_step) plan->dialect->generator->next_step(s->state);
+  if (!status) tombola__chosen(s, *token);
   return status;
 }
 
@@ -283,6 +288,18 @@ enum tombola_status tombola__look(struct tombola_sampler *s, const struct tombol
   return status ? tombola__explain(s, status) : TOMBOLA_OK;
 }
 
+void tombola__write_probs(const struct tombola_sampler *s, float *probs) {
+  const struct tombola__candidates *c = &s->candidates;
+  float weights[TOMBOLA__BLOCK];
+  memset(probs, 0, s->plan->vocab_size * sizeof *probs);
+  for (size_t first = 0, n; first < tombola__candidates_span(c); first += n) {
+    n = tombola__candidates_weights(c, first, weights);
+    for (size_t i = 0; i < n; i++)
+      if (weights[i] > 0)
+        probs[tombola__candidates_id(c, first + i)] = (float)((double)weights[i] / c->total);
+  }
+}
+
 enum tombola_status tombola_distribution(tombola_sampler *sampler, const struct tombola_row *row,
                                          const struct tombola_mask *mask, float *probs, size_t count) {
   if (row && count != row->count)
@@ -290,15 +307,7 @@ enum tombola_status tombola_distribution(tombola_sampler *sampler, const struct 
                          "probs must have %zu places, it has %zu", row->count, count);
   enum tombola_status status = tombola__look(sampler, row, mask);
   if (status) return status;
-  const struct tombola__candidates *c = &sampler->candidates;
-  float weights[TOMBOLA__BLOCK];
-  memset(probs, 0, count * sizeof *probs);
-  for (size_t first = 0, n; first < tombola__candidates_span(c); first += n) {
-    n = tombola__candidates_weights(c, first, weights);
-    for (size_t i = 0; i < n; i++)
-      if (weights[i] > 0)
-        probs[tombola__candidates_id(c, first + i)] = (float)((double)weights[i] / c->total);
-  }
+  tombola__write_probs(sampler, probs);
   return TOMBOLA_OK;
 }
 

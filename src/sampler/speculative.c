@@ -24,8 +24,8 @@ static bool is_weight(float x) {
 
 static enum tombola_status check(tombola_sampler *s, const char *name, const float *weights, size_t count) {
   if (!weights || count == 0 || count > INT32_MAX)
-    return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, name, "%s must have 1 to %d weights, it has %zu",
-                         name, INT32_MAX, weights ? count : 0);
+    return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, name,
+                         "%s must have 1 to %d weights, it has %zu", name, INT32_MAX, weights ? count : 0);
   for (size_t i = 0; i < count; i++)
     if (!is_weight(weights[i]))
       return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, name,
@@ -90,6 +90,21 @@ static double ratio(float p, float q) {
   return q > 0 && p < q ? (double)(p / q) : 1;
 }
 
+/* Accepts the draft with this probability; otherwise draws from what p has more than q. */
+static bool accept_or_draw(tombola_sampler *s, const struct weights *w, tombola_token draft,
+                           double probability, tombola_token *token) {
+  *token = draft;
+  if (s->plan->dialect->generator->uniform(s->state) < probability) return true;
+  struct weights left = *w;
+  double total = total_of(&left);
+  if (!(total > 0)) { /* p never exceeds q: they are equal but for rounding */
+    left.q = NULL;
+    total = total_of(&left);
+  }
+  *token = pick(s, &left, total);
+  return false;
+}
+
 enum tombola_status tombola_speculative_accept(tombola_sampler *sampler, const float *p, size_t p_count,
                                                const float *q, size_t q_count, tombola_token draft,
                                                int *accepted, tombola_token *token) {
@@ -97,18 +112,83 @@ enum tombola_status tombola_speculative_accept(tombola_sampler *sampler, const f
   *token = TOMBOLA_NO_TOKEN;
   enum tombola_status status = check_both(sampler, p, p_count, q, q_count, draft);
   if (status) return status;
-  double u = sampler->plan->dialect->generator->uniform(sampler->state);
-  *accepted = u < ratio(p[draft], q[draft]);
-  *token = draft;
-  if (!*accepted) {
-    struct weights w = {p, q, p_count};
-    double total = total_of(&w);
-    if (!(total > 0)) { /* p never exceeds q: they are equal but for rounding */
-      w.q = NULL;
-      total = total_of(&w);
-    }
-    *token = pick(sampler, &w, total);
-  }
+  struct weights w = {p, q, p_count};
+  *accepted = accept_or_draw(sampler, &w, draft, ratio(p[draft], q[draft]), token);
   next_step(sampler);
+  return TOMBOLA_OK;
+}
+
+/* ---- a row, given a draft ---- */
+
+static enum tombola_status run_chain(tombola_sampler *s, const struct tombola_row *row,
+                                     const struct tombola_mask *mask) {
+  enum tombola_status status = tombola__chain_run(s, row, mask);
+  if (!status) status = tombola__rejection_support(s);
+  if (!status) status = tombola__candidates_sum(&s->candidates);
+  return status ? tombola__explain(s, status) : TOMBOLA_OK;
+}
+
+/* A draft that could only be this one: a draw that meets it accepts it, which has the probabilities of the
+ * rule and leaves the plain draw as it is. */
+static enum tombola_status sample_and_match(tombola_sampler *s, const struct tombola_row *row,
+                                            const struct tombola_mask *mask, tombola_token draft,
+                                            int *accepted, tombola_token *token) {
+  enum tombola_status status = tombola_sampler_sample(s, row, mask, token);
+  *accepted = !status && *token == draft;
+  return status;
+}
+
+enum tombola_status tombola_sampler_verify(tombola_sampler *sampler, const struct tombola_row *row,
+                                           const struct tombola_mask *mask, tombola_token draft,
+                                           const float *q, float *p, size_t count, int *accepted,
+                                           tombola_token *token) {
+  *accepted = 0;
+  *token = TOMBOLA_NO_TOKEN;
+  if (!q || sampler->plan->greedy) return sample_and_match(sampler, row, mask, draft, accepted, token);
+  sampler->logprobs.valid = false;
+  enum tombola_status status = tombola__check_row(sampler, row, mask);
+  if (!status && (!p || count != row->count))
+    status = tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "count",
+                           "p and q must have %zu places, they have %zu", row->count, p ? count : 0);
+  if (!status) status = check_both(sampler, q, count, q, count, draft);
+  if (!status && q[draft] >= 1) return sample_and_match(sampler, row, mask, draft, accepted, token);
+  if (!status) status = run_chain(sampler, row, mask);
+  if (status) return status;
+  tombola__write_probs(sampler, p);
+  struct weights w = {p, q, count};
+  double probability = p[draft] > 0 ? ratio(p[draft], q[draft]) : 0;
+  *accepted = accept_or_draw(sampler, &w, draft, probability, token);
+  tombola__chosen(sampler, *token);
+  if (sampler->logprobs.wanted) tombola__logprobs_note(sampler, row, mask, *token);
+  return TOMBOLA_OK;
+}
+
+/* ---- a sampler that drafts ---- */
+
+/* FNV-1a of the generator's state, mixed: two generators whose seeds are related by it have nothing in
+ * common. */
+static uint64_t digest(const unsigned char *state, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; i++)
+    hash = (hash ^ state[i]) * 0x100000001b3;
+  hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ hash >> 27) * 0x94d049bb133111eb;
+  return hash ^ hash >> 31;
+}
+
+enum tombola_status tombola_sampler_follow(tombola_sampler *sampler, const tombola_sampler *target) {
+  const struct tombola__plan *plan = target->plan;
+  if (sampler->plan != plan || sampler == target)
+    return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "target",
+                         "a sampler can only follow one that it is a clone of");
+  memcpy(sampler->state, target->state, plan->state_size);
+  const struct tombola__generator *generator = plan->dialect->generator;
+  uint64_t seed = digest(target->state, generator->state_size) & generator->max_seed;
+  generator->seed(sampler->state, seed);
+  if (generator->request) generator->request(sampler->state, target->request);
+  tombola__history_clear(&sampler->history);
+  for (size_t i = 0; i < target->history.count; i++)
+    if (tombola__history_push(&sampler->history, tombola__history_at(&target->history, i)))
+      return tombola__no_memory(&sampler->error);
   return TOMBOLA_OK;
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stages exactly at their boundaries, where only numbers that are exact in binary can stand: what random rows
+ * and rounded examples never reach. */
+#include "support.h"
+
+#include <math.h>
+
+#include "tombola/tombola.h"
+
+static struct tombola_sampler_params neutral(const char *dialect) {
+  struct tombola_sampler_params params = {.struct_size = sizeof params};
+  assert_int_equal(tombola_sampler_params_default(&params, dialect, NULL), TOMBOLA_OK);
+  params.temperature = params.top_p = params.repeat_penalty = 1;
+  params.top_k = 0;
+  params.min_p = 0;
+  return params;
+}
+
+/* The candidates that are kept of a row, by the draw's order; their number. */
+static size_t kept(const struct tombola_sampler_params *params, const float *row, size_t n,
+                   struct tombola_candidate *out) {
+  tombola_sampler *s = NULL;
+  struct tombola_error error = {0};
+  struct tombola_row r = {row, n, TOMBOLA_F32};
+  size_t count;
+  if (tombola_sampler_new(params, NULL, n, NULL, &s, &error)) fail_msg("%s", error.message);
+  assert_int_equal(tombola_candidates(s, &r, NULL, out, n, &count), TOMBOLA_OK);
+  tombola_sampler_free(s);
+  return count;
+}
+
+/* Equal tokens: k of n hold exactly k / n, and where the set ends once p is reached, k stay. */
+static void test_top_p(void **state) {
+  (void)state;
+  static const char *const dialects[] = {"llama.cpp", "rml"};
+  const float row[256] = {0};
+  struct tombola_candidate c[256];
+  for (size_t d = 0; d < 2; d++) {
+    struct tombola_sampler_params params = neutral(dialects[d]);
+    for (size_t n = 2; n <= 256; n *= 2) {
+      for (size_t k = 1; k < n; k += 1 + n / 8) {
+        params.top_p = (float)k / (float)n;
+        assert_int_equal(kept(&params, row, n, c), k);
+        params.top_p = nextafterf(params.top_p, 1);
+        assert_int_equal(kept(&params, row, n, c), k + 1);
+      }
+    }
+  }
+}
+
+/* A token as likely as the best stays under min_p 1, and the threshold follows a temperature that came before. */
+static void test_min_p(void **state) {
+  (void)state;
+  struct tombola_candidate c[3];
+  const float row[3] = {0, -1, 0};
+  struct tombola_sampler_params params = neutral("llama.cpp");
+  params.min_p = 1;
+  assert_int_equal(kept(&params, row, 3, c), 2);
+  assert_true(c[0].id == 0 && c[1].id == 2);
+  params = neutral("rml"); /* exp(-1) = 0.37 is above 0.3; at temperature 0.5 it is exp(-2) = 0.14 */
+  params.min_p = 0.3f;
+  assert_int_equal(kept(&params, row, 3, c), 3);
+  params.temperature = 0.5f;
+  assert_int_equal(kept(&params, row, 3, c), 2);
+  params = neutral("llama.cpp"); /* here the temperature comes after */
+  params.min_p = 0.3f;
+  params.temperature = 0.5f;
+  assert_int_equal(kept(&params, row, 3, c), 3);
+}
+
+static void test_bias_adds_up(void **state) {
+  (void)state;
+  struct tombola_candidate c[3];
+  const float row[3] = {1, 2, 3};
+  const struct tombola_logit_bias biases[] = {{1, 4}, {0, 0.5f}, {1, -1}, {1, 0.25f}};
+  struct tombola_sampler_params params = neutral("llama.cpp");
+  params.logit_bias = biases;
+  params.n_logit_bias = 4;
+  assert_int_equal(kept(&params, row, 3, c), 3);
+  assert_true(c[0].logit == 1.5f && c[1].logit == 5.25f && c[2].logit == 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_top_p),
+      cmocka_unit_test(test_min_p),
+      cmocka_unit_test(test_bias_adds_up),
+  };
+  return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);
+}

@@ -5,6 +5,7 @@
 #define TOMBOLA_H
 
 #include <tombola/sampler.h>
+#include <tombola/stage.h>
 #include <tombola/status.h>
 #include <tombola/text.h>
 #include <tombola/trace.h>

@@ -248,4 +248,6 @@ class Streams(support.Case):
 
 
 if __name__ == "__main__":
+    if not support.has_terminals():
+        support.skip("this machine has no pseudo-terminals")
     support.main()

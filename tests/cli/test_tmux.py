@@ -89,4 +89,6 @@ class Screen(support.Case):
 if __name__ == "__main__":
     if not shutil.which("tmux"):
         support.skip("tmux is missing")
+    if not support.has_terminals():
+        support.skip("this machine has no pseudo-terminals")
     support.main()

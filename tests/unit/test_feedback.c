@@ -324,7 +324,7 @@ static void assert_draws(const struct tombola_sampler_params *params, const floa
   tombola_sampler *sampler = make(params, n);
   size_t observed[16] = {0};
   float p[16];
-  double law[16], other[16];
+  double law[16] = {0}, other[16];
   look(sampler, row, n, p);
   for (size_t i = 0; i < n; i++)
     other[i] = law[i] = (double)p[i];

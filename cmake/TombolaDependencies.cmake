@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The libraries of others: llama (imported target `llama`), yyjson (`tombola_yyjson`), libedit (`tombola_libedit`, when
-# it is there). A library of the system or of CMAKE_PREFIX_PATH comes first; then the cache that the scripts fill.
+# it is there), and xxhash's header. A library of the system or of CMAKE_PREFIX_PATH comes first; then the cache that the scripts fill.
 
 # Runs scripts/NAME and stores the folder that it prints; without TOMBOLA_FETCH it only says where that would be.
 function(tombola_cached name result)
@@ -56,8 +56,18 @@ macro(tombola_find_llama)
   endif()
 endmacro()
 
+# xxhash: its header alone is enough, compiled into what uses it.
+macro(tombola_find_xxhash)
+  find_path(TOMBOLA_XXHASH_INCLUDE xxhash.h)
+  mark_as_advanced(TOMBOLA_XXHASH_INCLUDE)
+  if(NOT TOMBOLA_XXHASH_INCLUDE)
+    message(FATAL_ERROR "xxhash is missing: install it (libxxhash-dev), or build without sessions: TOMBOLA_SESSION=OFF")
+  endif()
+endmacro()
+
 if(TOMBOLA_SESSION)
   tombola_find_yyjson()
+  tombola_find_xxhash()
 endif()
 if(TOMBOLA_LLAMA)
   tombola_find_llama()

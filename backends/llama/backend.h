@@ -25,6 +25,7 @@ struct tombola__llama {
   int32_t *start;   /* by sequence: its first position in the batch at hand, -1 when it isn't in it */
   int32_t *next;    /* by sequence: the position that must come next */
   size_t decoded;   /* items of the last batch, 0 when that failed */
+  uint32_t kv_type; /* as it was loaded */
   bool can_shift;   /* positions in the cache can be moved */
   bool add_special; /* the model's own start and end tokens exist, so that libllama can be asked for them */
   bool every_byte;  /* any text can be tokenised (see tokenize.c) */
@@ -75,6 +76,13 @@ enum tombola_status tombola__llama_apply_template(void *self, const char *chat_t
                                                   size_t n_messages, int add_assistant, char *text,
                                                   size_t capacity, size_t *length,
                                                   struct tombola_error *error);
+
+/* ---- state.c: a sequence's state as bytes ---- */
+
+enum tombola_status tombola__llama_state_get(void *self, int32_t sequence, void *data, size_t capacity,
+                                             size_t *length, struct tombola_error *error);
+enum tombola_status tombola__llama_state_set(void *self, int32_t sequence, const void *data, size_t length,
+                                             struct tombola_error *error);
 
 /* ---- load.c ---- */
 

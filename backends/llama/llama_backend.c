@@ -137,9 +137,9 @@ static enum tombola_status shift_range(void *object, int32_t sequence, int32_t f
                                        int32_t delta) {
   struct tombola__llama *self = object;
   int32_t length = length_of(self, sequence);
+  if (!self->can_shift) return TOMBOLA_UNSUPPORTED; /* of nothing, too: so a caller can ask ahead */
   if (to < 0 || to > length) to = length;
   if (from >= to || delta == 0) return TOMBOLA_OK;
-  if (!self->can_shift) return TOMBOLA_UNSUPPORTED;
   int64_t first = (int64_t)from + delta, end = (int64_t)to + delta;
   if (first < 0 || end > (int64_t)self->info.context) return TOMBOLA_INVALID_ARGUMENT;
   llama_memory_seq_add(llama_get_memory(self->context), sequence, from, to, delta);
@@ -174,6 +174,8 @@ static const struct tombola_model_ops operations = {
     .remove = remove_range,
     .copy = copy_range,
     .shift = shift_range,
+    .state_get = tombola__llama_state_get,
+    .state_set = tombola__llama_state_set,
 };
 
 static enum tombola_status load(const char *path, const struct tombola_model_params *params,

@@ -312,6 +312,7 @@ static enum tombola_status load(struct tombola__llama *self, const char *path,
   if (status != TOMBOLA_OK) return status;
   self->vocab = llama_model_get_vocab(self->model);
   self->can_shift = can_shift(self, params->kv_type);
+  self->kv_type = (uint32_t)params->kv_type;
   if (!make_batch(self, params->batch, params->sequences)) return tombola__no_memory(error);
   if (!fill_info(self, path, params)) return tombola__no_memory(error);
   return tombola__llama_make_vocabulary(self, error);

@@ -62,9 +62,10 @@ enum tombola_tokenize_flags {
   TOMBOLA_TOKENIZE_PARSE_SPECIAL = 2 /* the spelling of a special token stands for the token */
 };
 
-/* What a backend implements. Every slot but copy, shift and begin is required; NULL in copy or shift means
- * UNSUPPORTED, in begin that the backend doesn't care. The calls come checked: pointers that must be there
- * are, a batch has 1 to info.batch items, and tokens, positions and sequences are within the model's ranges.
+/* What a backend implements. Every slot but copy, shift, begin and the two of the state is required; NULL in
+ * copy or shift means UNSUPPORTED, in begin that the backend doesn't care. The calls come checked: pointers
+ * that must be there are, a batch has 1 to info.batch items, and tokens, positions and sequences are within
+ * the model's ranges.
  */
 struct tombola_model_ops {
   size_t struct_size;
@@ -85,6 +86,15 @@ struct tombola_model_ops {
   enum tombola_status (*copy)(void *self, int32_t source, int32_t target, int32_t from, int32_t to);
   enum tombola_status (*shift)(void *self, int32_t sequence, int32_t from, int32_t to, int32_t delta);
   void (*begin)(void *self, int32_t sequence, size_t prompt);
+
+  /* What the cache holds of a sequence, as bytes that only this backend reads. NULL in either of them means
+   * UNSUPPORTED. state_get always stores the length; OUT_OF_RANGE when that is more than `capacity`.
+   * state_set replaces what the sequence holds; FORMAT when it refuses the bytes before it has touched the
+   * sequence, and MODEL when it fails later, with the sequence empty. */
+  enum tombola_status (*state_get)(void *self, int32_t sequence, void *data, size_t capacity, size_t *length,
+                                   struct tombola_error *error);
+  enum tombola_status (*state_set)(void *self, int32_t sequence, const void *data, size_t length,
+                                   struct tombola_error *error);
 };
 
 /* A model: a backend's operations on a backend's object. Free it with tombola_model_free. */
@@ -163,6 +173,16 @@ TOMBOLA_API enum tombola_status tombola_model_copy(tombola_model *model, int32_t
                                                    int32_t from, int32_t to);
 TOMBOLA_API enum tombola_status tombola_model_shift(tombola_model *model, int32_t sequence, int32_t from,
                                                     int32_t to, int32_t delta);
+
+/* The state of a sequence, to be kept and put back (into any sequence of the same model, loaded with the same
+ * parameters). Statuses and lengths as the slots of tombola_model_ops say; INVALID_ARGUMENT: no such
+ * sequence. */
+TOMBOLA_API enum tombola_status tombola_model_state_get(tombola_model *model, int32_t sequence, void *data,
+                                                        size_t capacity, size_t *length,
+                                                        struct tombola_error *error);
+TOMBOLA_API enum tombola_status tombola_model_state_set(tombola_model *model, int32_t sequence,
+                                                        const void *data, size_t length,
+                                                        struct tombola_error *error);
 
 #ifdef __cplusplus
 }

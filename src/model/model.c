@@ -260,3 +260,31 @@ enum tombola_status tombola_model_shift(tombola_model *model, int32_t sequence, 
   if (!model->ops.shift) return TOMBOLA_UNSUPPORTED;
   return model->ops.shift(model->self, sequence, from, to, delta);
 }
+
+/* ---- states ---- */
+
+enum tombola_status tombola_model_state_get(tombola_model *model, int32_t sequence, void *data,
+                                            size_t capacity, size_t *length, struct tombola_error *error) {
+  if (!length) return null_argument(error, "length");
+  *length = 0;
+  if (!model) return null_argument(error, "model");
+  if (!data && capacity > 0) return null_argument(error, "data");
+  if (!is_sequence(model, sequence))
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "sequence", "there is no sequence %d (0 to %zu)",
+                         (int)sequence, model->sequences - 1);
+  if (!model->ops.state_get || !model->ops.state_set)
+    return tombola__fail(error, TOMBOLA_UNSUPPORTED, "model", "the model can't give out its state");
+  return model->ops.state_get(model->self, sequence, data, capacity, length, error);
+}
+
+enum tombola_status tombola_model_state_set(tombola_model *model, int32_t sequence, const void *data,
+                                            size_t length, struct tombola_error *error) {
+  if (!model) return null_argument(error, "model");
+  if (!data) return null_argument(error, "data");
+  if (!is_sequence(model, sequence))
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "sequence", "there is no sequence %d (0 to %zu)",
+                         (int)sequence, model->sequences - 1);
+  if (!model->ops.state_set)
+    return tombola__fail(error, TOMBOLA_UNSUPPORTED, "model", "the model can't take a state");
+  return model->ops.state_set(model->self, sequence, data, length, error);
+}

@@ -253,6 +253,66 @@ static enum tombola_status scripted_shift(void *self, int32_t sequence, int32_t 
   return TOMBOLA_OK;
 }
 
+/* ---- the state ---- */
+
+/* Three numbers a cell, least significant byte first: the token, its step, whether its logits were asked for. */
+#define CELL_BYTES 12
+
+static void put_number(unsigned char *bytes, int32_t number) {
+  for (int i = 0; i < 4; i++)
+    bytes[i] = (unsigned char)((uint32_t)number >> (8 * i));
+}
+
+static int32_t get_number(const unsigned char *bytes) {
+  uint32_t number = 0;
+  for (int i = 0; i < 4; i++)
+    number |= (uint32_t)bytes[i] << (8 * i);
+  return number <= INT32_MAX ? (int32_t)number : -(int32_t)(UINT32_MAX - number) - 1;
+}
+
+static enum tombola_status scripted_state_get(void *self, int32_t sequence, void *data, size_t capacity,
+                                              size_t *length, struct tombola_error *error) {
+  const struct scripted *model = self;
+  const struct sequence *s = &model->sequences[sequence];
+  unsigned char *bytes = data;
+  *length = s->length * CELL_BYTES;
+  if (*length > capacity)
+    return tombola__fail(error, TOMBOLA_OUT_OF_RANGE, "capacity", "the state has %zu bytes, there is room for %zu",
+                         *length, capacity);
+  for (size_t i = 0; i < s->length; i++, bytes += CELL_BYTES) {
+    put_number(bytes, s->cells[i].token);
+    put_number(bytes + 4, s->cells[i].step);
+    put_number(bytes + 8, s->cells[i].asked);
+  }
+  return TOMBOLA_OK;
+}
+
+static bool read_cell(const struct scripted *model, const unsigned char *bytes, struct cell *cell) {
+  int32_t token = get_number(bytes), step = get_number(bytes + 4), asked = get_number(bytes + 8);
+  *cell = (struct cell){token, step, asked != 0};
+  bool hole = token == TOMBOLA_NO_TOKEN;
+  return (hole || (token >= 0 && (size_t)token < model->script.vocab_size)) && step >= 0 &&
+         (asked == 0 || asked == 1);
+}
+
+static enum tombola_status scripted_state_set(void *self, int32_t sequence, const void *data, size_t length,
+                                              struct tombola_error *error) {
+  struct scripted *model = self;
+  struct sequence *s = &model->sequences[sequence];
+  const unsigned char *bytes = data;
+  size_t count = length / CELL_BYTES;
+  struct cell cell;
+  bool good = length % CELL_BYTES == 0 && count <= model->context;
+  for (size_t i = 0; i < count && good; i++)
+    good = read_cell(model, bytes + i * CELL_BYTES, &cell);
+  if (!good) return tombola__fail(error, TOMBOLA_FORMAT, "state", "the state is of another script");
+  for (size_t i = 0; i < count; i++)
+    read_cell(model, bytes + i * CELL_BYTES, &s->cells[i]);
+  empty_cells(s, count, s->length);
+  settle_length(s, count);
+  return TOMBOLA_OK;
+}
+
 /* ---- facts and text ---- */
 
 static void scripted_info(void *self, struct tombola_model_info *info) {
@@ -355,7 +415,9 @@ static const struct tombola_model_ops scripted_ops = {.struct_size = sizeof scri
                                                       .remove = scripted_remove,
                                                       .copy = scripted_copy,
                                                       .shift = scripted_shift,
-                                                      .begin = scripted_begin};
+                                                      .begin = scripted_begin,
+                                                      .state_get = scripted_state_get,
+                                                      .state_set = scripted_state_set};
 
 static enum tombola_status scripted_load(const char *path, const struct tombola_model_params *params,
                                          const struct tombola_model_ops **ops, void **self,

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* llama.cpp, as its common library sets up a chain (commit 0c1e57098: src/llama-sampler.cpp,
  * common/sampling.cpp, common/common.h). The draw walks the candidates as the chain left them: by id, or
- * ranked once a stage has ranked. */
+ * ranked once a stage has ranked. Its program and its server have the same defaults. */
 #include "../internal.h"
 
-static const char *const order[] = {"logit_bias", "penalties", "top_k", "top_p", "min_p", "temperature"};
+static const char *const order[] = {"logit_bias", "penalties", "dry",   "top_n_sigma", "top_k",
+                                    "typical_p",  "top_p",     "min_p", "xtc",         "temperature"};
 
-static const struct tombola__default defaults[] = {
-    {"temperature", 0.8}, {"top_k", 40},         {"top_p", 0.95},
-    {"min_p", 0.05},      {"repeat_last_n", 64}, {"dry_penalty_last_n", 64},
-};
+static const struct tombola__default defaults[] = {{"temperature", 0.8},  {"top_k", 40},
+                                                   {"top_p", 0.95},       {"min_p", 0.05},
+                                                   {"repeat_last_n", 64}, {"dry_penalty_last_n", 64}};
 
-static const char *const dry_breakers[] = {"\n", ":", "\"", "*"};
+static const char *const breakers[] = {"\n", ":", "\"", "*"};
 
 const struct tombola__dialect tombola__dialect_llama_cpp = {
     .info = {.name = "llama.cpp",
@@ -22,13 +22,14 @@ const struct tombola__dialect tombola__dialect_llama_cpp = {
     .defaults = defaults,
     .n_defaults = TOMBOLA__COUNT(defaults),
     .greedy_at = 0,
-    .greedy_draws = true,   /* its dist sampler draws for a list of one, too */
-    .top_p_exceeds = false, /* stops at the first running sum >= p */
+    .greedy_draws = true,    /* its dist sampler draws for a list of one, too */
+    .top_p_exceeds = false,  /* stops at the first running sum >= p */
+    .typical_exceeds = true, /* and typical at the first > p */
     .penalty_form = TOMBOLA__REPEAT_THEN_SUM,
-    .negative_window_off = true, /* penalties clamp a negative last_n to 0 */
-    .select_saves = true, /* std::discrete_distribution has no choice to make of one token */
-    .dry_breakers = dry_breakers,
-    .n_dry_breakers = TOMBOLA__COUNT(dry_breakers),
+    .negative_window_off = true, /* penalties and dry clamp a negative last_n to 0 */
+    .select_saves = true,        /* std::discrete_distribution needs no number to choose among one */
+    .dry_breakers = breakers,
+    .n_dry_breakers = TOMBOLA__COUNT(breakers),
     .draw_order = TOMBOLA__DRAW_AS_IS,
     .draw_strict = false, /* the first running sum >= u * total */
     .generator = &tombola__mt19937,

@@ -4,7 +4,7 @@
  * steps is missing from that text; the order is that of its opening sentence. Its generator and how its draw
  * compares are not published: we use mt19937 and >=, so that rml's law is kept but not its stream. Its
  * penalty window has no published default; 64 is every other engine's. Biases it doesn't know; they come
- * first, as everywhere. */
+ * first, as everywhere. It has no server. */
 #include <math.h>
 
 #include "../internal.h"
@@ -14,6 +14,7 @@ static const char *const order[] = {"logit_bias", "penalties", "temperature", "t
 static const struct tombola__default defaults[] = {
     {"temperature", 0.7}, {"top_k", 40},           {"top_p", 0.95},
     {"min_p", 0.05},      {"repeat_penalty", 1.1}, {"repeat_last_n", 64},
+
 };
 
 /* What its Create refuses. */

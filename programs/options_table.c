@@ -79,8 +79,8 @@ static const struct option table[] = {
      .offset = AT(trace), .help = "show what each stage did, and where the first draw fell"},
     {.name = "watch", .kind = OPTION_TEXT, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "IDS",
      .offset = AT(watch), .unset = "the likeliest", .help = "the tokens that the trace follows beside the drawn one"},
-    {.name = "draws", .kind = OPTION_INTEGER, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE, .value = "N",
-     .offset = AT(draws), .min = 0, .max = 100000000, .help = "number of tokens to draw"},
+    {.name = "draws", .kind = OPTION_INTEGER, .group = GROUP_SAMPLE, .commands = COMMAND_SAMPLE | COMMAND_SELFTEST,
+     .value = "N", .offset = AT(draws), .min = 0, .max = 100000000, .help = "number of tokens to draw"},
 
     {.name = "case", .kind = OPTION_TEXT, .group = GROUP_BENCH, .commands = COMMAND_BENCH, .value = "NAME",
      .offset = AT(bench_case), .unset = "all", .help = "only this case"},

@@ -13,7 +13,7 @@ import tempfile
 C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math",
        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
        "stdnoreturn", "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype"}
-CORE_PUBLIC = {"status", "vocabulary", "sampler", "stage", "text", "tombola"}
+CORE_PUBLIC = {"status", "vocabulary", "sampler", "stage", "text", "tombola", "trace"}
 PUBLIC = CORE_PUBLIC | {"model", "session", "llama"}
 SIMD = {"immintrin.h", "cpuid.h", "arm_neon.h"}
 SYSTEM_RANDOM = {"sys/random.h", "unistd.h"}
@@ -31,11 +31,12 @@ ROOMS = {
     "src/model": (["src/base"], PUBLIC - {"session", "llama"}, None),
     "src/session": (["src/base"], PUBLIC - {"llama"}, None),
     "backends/llama": (["src/base"], PUBLIC - {"session"}, None),
-    "programs": (["src/base", "src/kernels"], PUBLIC, None),  # bench times the kernels
+    "programs": (["src/base", "src/kernels"], PUBLIC, None),  # bench times the kernels, selftest checks them
 }
 # Which public headers each public header sees: the core's never one of the session layer's.
 HEADER_SEES = {"status": set(), "vocabulary": {"status"}, "sampler": {"status", "vocabulary"},
-               "stage": {"status", "vocabulary", "sampler"}, "text": {"status"},
+               "stage": {"status", "vocabulary", "sampler"},
+               "trace": {"status", "vocabulary", "sampler"}, "text": {"status"},
                "tombola": CORE_PUBLIC, "model": CORE_PUBLIC, "session": CORE_PUBLIC | {"model"},
                "llama": PUBLIC - {"session"}}
 LIBRARIES = {"llama": r"^(llama|ggml|gguf)", "yyjson": r"^yyjson", "libedit": r"^(histedit|editline)",

@@ -261,17 +261,17 @@ def main():
     if args.what == "self-test":
         return self_test()
     mutations, problems = read_table(os.path.join(args.source, TABLE))
+    unknown = set(args.only) - {m.id for m in mutations}
+    problems += [f"there is no mutation {name}" for name in sorted(unknown)]
+    mutations = [m for m in mutations if not args.only or m.id in args.only]
     problems += misfits(mutations, args.source)
     if args.what == "check":
         problems += strangers(mutations, known_tests(args.build))
-    unknown = set(args.only) - {m.id for m in mutations}
-    problems += [f"there is no mutation {name}" for name in sorted(unknown)]
     for problem in problems:
         print(problem)
     if args.what == "run" and not problems:
-        chosen = [m for m in mutations if not args.only or m.id in args.only]
         workshop = Workshop(args.source, args.work, arguments[split + 1:], lambda line: print(line, flush=True))
-        return sys.exit(1 if run(chosen, workshop) else 0)
+        return sys.exit(1 if run(mutations, workshop) else 0)
     if not problems:
         print(f"{len(mutations)} mutations fit the source")
     return sys.exit(1 if problems else 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stages exactly at their boundaries, where only numbers that are exact in binary can stand: what random rows
- * and rounded examples never reach. */
+/* The stages exactly at their boundaries, where only numbers that are exact in binary can stand: what random
+ * rows and rounded examples never reach. */
 #include "support.h"
 
 #include <math.h>
@@ -48,7 +48,8 @@ static void test_top_p(void **state) {
   }
 }
 
-/* A token as likely as the best stays under min_p 1, and the threshold follows a temperature that came before. */
+/* A token as likely as the best stays under min_p 1, and the threshold follows a temperature that came
+ * before. */
 static void test_min_p(void **state) {
   (void)state;
   struct tombola_candidate c[3];

@@ -38,10 +38,28 @@ static const struct tombola_trace_step *step(const tombola_trace *trace, const c
 /* ---- one row worked out by hand ---- */
 
 /* Probabilities 1/2, 1/4, 1/8, 1/16, 1/16 by logits that are multiples of ln 2; a mask forbids token 5. */
+static const float ln2 = 0.69314718f;
+
+static void check_places(const tombola_trace *trace) {
+  struct tombola_trace_place place;
+  assert_int_equal(tombola_trace_find(trace, 0, 0, &place), TOMBOLA_OK);
+  assert_true(place.there && place.rank == 2 && fabs(place.p - 0.125) < 1e-6 && place.logit == 2 * ln2);
+  assert_int_equal(tombola_trace_find(trace, 3, 3, &place), TOMBOLA_OK);
+  assert_true(place.there && place.rank == 1 && fabs(place.p - 0.2) < 1e-6);
+  assert_int_equal(tombola_trace_find(trace, 2, 0, &place), TOMBOLA_OK);
+  assert_true(!place.there && place.p == 0);
+  assert_int_equal(tombola_trace_find(trace, 0, 4, &place), TOMBOLA_OK);
+  assert_true(place.rank == 4); /* token 2 has the same logit and goes first */
+  assert_int_equal(tombola_trace_find(trace, 4, 0, &place), TOMBOLA_OUT_OF_RANGE);
+  assert_int_equal(tombola_trace_find(trace, 0, 6, &place), TOMBOLA_OUT_OF_RANGE);
+  static const size_t removed[] = {2, 4, 2, 4, 1, 0};
+  for (tombola_token i = 0; i < 6; i++)
+    assert_int_equal(tombola_trace_removed(trace, i), removed[i]);
+}
+
 static void test_by_hand(void **state) {
   (void)state;
   static const char *const order[] = {"top_k", "top_p", "temperature"};
-  const float ln2 = 0.69314718f;
   const float row[] = {2 * ln2, 4 * ln2, ln2, 3 * ln2, ln2, 9};
   const uint32_t words = 0x1F;
   struct tombola_row r = {row, 6, TOMBOLA_F32};
@@ -75,20 +93,7 @@ static void test_by_hand(void **state) {
   t = step(trace, "temperature");
   assert_true(t->kept == 1 && t->after.count == 2 && t->after.least == 6 * ln2);
 
-  struct tombola_trace_place place;
-  assert_int_equal(tombola_trace_find(trace, 0, 0, &place), TOMBOLA_OK);
-  assert_true(place.there && place.rank == 2 && fabs(place.p - 0.125) < 1e-6 && place.logit == 2 * ln2);
-  assert_int_equal(tombola_trace_find(trace, 3, 3, &place), TOMBOLA_OK);
-  assert_true(place.there && place.rank == 1 && fabs(place.p - 0.2) < 1e-6);
-  assert_int_equal(tombola_trace_find(trace, 2, 0, &place), TOMBOLA_OK);
-  assert_true(!place.there && place.p == 0);
-  assert_int_equal(tombola_trace_find(trace, 0, 4, &place), TOMBOLA_OK);
-  assert_true(place.rank == 4); /* token 2 has the same logit and goes first */
-  assert_int_equal(tombola_trace_find(trace, 4, 0, &place), TOMBOLA_OUT_OF_RANGE);
-  assert_int_equal(tombola_trace_find(trace, 0, 6, &place), TOMBOLA_OUT_OF_RANGE);
-  static const size_t removed[] = {2, 4, 2, 4, 1, 0};
-  for (tombola_token i = 0; i < 6; i++)
-    assert_int_equal(tombola_trace_removed(trace, i), removed[i]);
+  check_places(trace);
 
   const struct tombola_trace_draw *draw = tombola_trace_draw(trace);
   assert_int_equal(draw->token, token);

@@ -334,6 +334,10 @@ TOMBOLA_API enum tombola_status tombola_sampler_verify(tombola_sampler *sampler,
  * no clone of the target, or the target itself; NO_MEMORY. */
 TOMBOLA_API enum tombola_status tombola_sampler_follow(tombola_sampler *sampler, const tombola_sampler *target);
 
+/* 1 where the dialect's engine refuses to speculate with these parameters (rMLX, when it samples). The functions above
+ * work all the same: it is for whoever offers speculation under the engine's name. */
+TOMBOLA_API int tombola_sampler_refuses_speculation(const tombola_sampler *sampler);
+
 /* ---- log-probabilities ---- */
 
 enum tombola_logprob_stage {

@@ -94,6 +94,70 @@ struct tombola_phrase_bans {
   size_t max_tokens; /* that may be taken back in all; 0: 4096 */
 };
 
+/* ---- speculation ---- */
+
+/* Where drafts come from. */
+enum tombola_speculation_kind {
+  TOMBOLA_SPECULATION_OFF = 0,
+  TOMBOLA_SPECULATION_DRAFT_MODEL = 1,  /* a smaller model with the same vocabulary */
+  TOMBOLA_SPECULATION_PROMPT_LOOKUP = 2 /* the text itself: what followed the last tokens where they occurred before */
+};
+
+/* Whether the length of drafts follows what was accepted before, and rounds without a draft follow several
+ * that were wrong at once. */
+enum tombola_governor {
+  TOMBOLA_GOVERNOR_DEFAULT = 0, /* on for prompt lookup, off for a draft model */
+  TOMBOLA_GOVERNOR_ON = 1,
+  TOMBOLA_GOVERNOR_OFF = 2
+};
+
+/* All zero but struct_size and kind means the defaults. */
+struct tombola_speculation_params {
+  size_t struct_size;
+  enum tombola_speculation_kind kind;
+  tombola_model *draft;   /* DRAFT_MODEL; borrowed */
+  int32_t draft_sequence; /* the sequence of the draft model that is used, by nobody else */
+  size_t draft_tokens;    /* of a round, from a draft model; 1 to 64, 0: 4 */
+  size_t ngram_max;       /* PROMPT_LOOKUP: the longest run of tokens that is looked for; 1 to 16, 0: 3 */
+  size_t ngram_min;       /* the shortest; 1 to ngram_max, 0: 2, or ngram_max when that is less */
+  size_t max_draft;       /* of a round, from the text; 1 to 64, 0: 7 */
+  enum tombola_governor governor;
+  int allow_refused; /* 1: also where the dialect's engine refuses it (rMLX, when it samples) */
+};
+
+/* Speculation for sessions of one model: several tokens are drafted, run in one batch and judged, so that a
+ * forward pass gives more than one token. The answer has exactly the law that it has without: greedily the
+ * same tokens (as far as the model's own arithmetic is the same in a batch), sampled the same distribution,
+ * though not the same random numbers. It holds the draft model's place; one generation at a time uses it. */
+typedef struct tombola_speculation tombola_speculation;
+
+/* `target` and the draft model must outlive it. Drafts of a draft model whose vocabulary has another size are kept
+ * within the target's. INVALID_ARGUMENT: a value out of range, no draft model, the target itself as one,
+ * or a token that the two models spell differently: the message gives its id and both spellings.
+ * NO_MEMORY. */
+TOMBOLA_API enum tombola_status tombola_speculation_new(tombola_model *target,
+                                                        const struct tombola_speculation_params *params,
+                                                        const struct tombola_allocator *allocator,
+                                                        tombola_speculation **out, struct tombola_error *error);
+TOMBOLA_API void tombola_speculation_free(tombola_speculation *speculation);
+
+/* What speculation did in one generation. All that is counted was computed; `accepted` and `emitted` became part
+ * of the answer. */
+struct tombola_speculation_stats {
+  size_t rounds;         /* forward passes of the target after the prompt's */
+  size_t drafted_rounds; /* those that had a draft */
+  size_t paused_rounds;  /* those in which the governor paused */
+  size_t drafted;        /* tokens proposed */
+  size_t accepted;       /* of them, those that are in the answer */
+  size_t emitted;        /* tokens that the rounds gave */
+  size_t failures;       /* rounds in which the draft model gave nothing: it failed, or its context is full */
+  double acceptance_rate;  /* accepted / drafted; 0 without drafts */
+  double tokens_per_round; /* emitted / rounds; 0 without rounds */
+  double draft_seconds;
+};
+
+/* ---- one generation ---- */
+
 struct tombola_generate_params {
   size_t struct_size;
   int64_t max_tokens; /* > 0 */
@@ -126,6 +190,7 @@ struct tombola_generate_params {
   size_t keep_tokens;
   tombola_shift_fn on_shift; /* or NULL */
   tombola_mask_fn on_mask;   /* or NULL; not together with context_shift */
+  tombola_speculation *speculation; /* or NULL; of the session's model. UNSUPPORTED where the dialect refuses it */
 };
 
 /* What became of the thinking budget. */
@@ -152,6 +217,7 @@ struct tombola_generation_stats {
   size_t shifts;       /* of the context */
   size_t shifted_away; /* tokens forgotten by them */
   enum tombola_think_outcome think;
+  struct tombola_speculation_stats speculation;
 };
 
 typedef struct tombola_session tombola_session;

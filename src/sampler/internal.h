@@ -259,6 +259,8 @@ struct tombola__dialect {
   bool seed_random; /* without a seed: a random one; otherwise default_seed */
   uint64_t default_seed;
   uint64_t random_seed_value; /* a given seed that means "random" (0: none) */
+
+  bool refuses_sampled_speculation; /* its server speculates only greedily */
 };
 
 /* NULL when there is none. */

@@ -192,3 +192,7 @@ enum tombola_status tombola_sampler_follow(tombola_sampler *sampler, const tombo
       return tombola__no_memory(&sampler->error);
   return TOMBOLA_OK;
 }
+
+int tombola_sampler_refuses_speculation(const tombola_sampler *sampler) {
+  return sampler->plan->dialect->refuses_sampled_speculation && !sampler->plan->greedy;
+}

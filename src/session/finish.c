@@ -118,6 +118,16 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
   return TOMBOLA_OK;
 }
 
+/* What a draw has come to. */
+static enum tombola_status drawn(struct tombola__generation *g, enum tombola_status status) {
+  if (status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL)) {
+    status = tombola__release_all(g);
+    tombola__end(g, TOMBOLA_STOP_BAN);
+    return status;
+  }
+  return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, g->sampler, status);
+}
+
 enum tombola_status tombola__choose(struct tombola__generation *g, const struct tombola_row *row,
                                     tombola_token *token) {
   const struct tombola_mask *mask;
@@ -126,12 +136,20 @@ enum tombola_status tombola__choose(struct tombola__generation *g, const struct 
   double start = tombola__now();
   status = tombola_sampler_sample(g->sampler, row, mask, token);
   g->stats.sample_seconds += tombola__now() - start;
-  if (status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL)) {
-    status = tombola__release_all(g);
-    tombola__end(g, TOMBOLA_STOP_BAN);
-    return status;
-  }
-  return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, g->sampler, status);
+  return drawn(g, status);
+}
+
+enum tombola_status tombola__choose_drafted(struct tombola__generation *g, const struct tombola_row *row,
+                                            tombola_token draft, const float *q, float *p,
+                                            tombola_token *token) {
+  const struct tombola_mask *mask;
+  int accepted;
+  enum tombola_status status = tombola__prepare(g, &mask);
+  if (status != TOMBOLA_OK) return status;
+  double start = tombola__now();
+  status = tombola_sampler_verify(g->sampler, row, mask, draft, q, p, row->count, &accepted, token);
+  g->stats.sample_seconds += tombola__now() - start;
+  return drawn(g, status);
 }
 
 /* ---- releasing ---- */

@@ -129,6 +129,7 @@ static enum tombola_status prepare(struct tombola__generation *g, const tombola_
   if (status == TOMBOLA_OK) status = tombola__think_init(g);
   if (status == TOMBOLA_OK) status = tombola__bans_init(g);
   if (status == TOMBOLA_OK) status = make_loop_guard(g);
+  if (status == TOMBOLA_OK) status = tombola__speculation_begin(g);
   if (status != TOMBOLA_OK) return status;
   g->second = g->params.answer_sampler;
   tombola__set_sampler(g);
@@ -204,7 +205,7 @@ static enum tombola_status run_prompt(struct tombola__generation *g) {
 
 /* ---- the answer ---- */
 
-static enum tombola_status one_token(struct tombola__generation *g) {
+enum tombola_status tombola__one_token(struct tombola__generation *g) {
   tombola_token token;
   enum tombola__verdict verdict;
   enum tombola_status status = tombola__catch_up(g);
@@ -226,7 +227,7 @@ static enum tombola_status run_answer(struct tombola__generation *g) {
     if (g->forced_left > 0)
       status = say_forced(g);
     else
-      status = g->round ? g->round(g) : one_token(g);
+      status = g->round ? g->round(g) : tombola__one_token(g);
   }
   return status;
 }

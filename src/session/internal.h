@@ -152,6 +152,11 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
 /* Prepares, and draws from `row`. A dead end of the bans ends the generation: OK, and g->ended. */
 enum tombola_status tombola__choose(struct tombola__generation *g, const struct tombola_row *row,
                                     tombola_token *token);
+/* The same, judging a token that was drafted from q; NULL: a draft that could only be this one. p is room for
+ * a distribution. */
+enum tombola_status tombola__choose_drafted(struct tombola__generation *g, const struct tombola_row *row,
+                                            tombola_token draft, const float *q, float *p,
+                                            tombola_token *token);
 /* The one way a token becomes part of the answer. */
 enum tombola_status tombola__take(struct tombola__generation *g, const struct tombola__taken *taken,
                                   enum tombola__verdict *verdict);
@@ -194,6 +199,16 @@ void tombola__think_free(struct tombola__generation *g);
 void tombola__think_scan(struct tombola__generation *g, const char *bytes, size_t length);
 /* Counts a token; starts the forced end when the budget is used up. */
 void tombola__think_count(struct tombola__generation *g, enum tombola_channel before);
+
+/* ---- generate.c ---- */
+
+/* A round of one token. */
+enum tombola_status tombola__one_token(struct tombola__generation *g);
+
+/* ---- speculation.c ---- */
+
+/* Makes rounds of the generation draft and judge, if its parameters have a speculation. */
+enum tombola_status tombola__speculation_begin(struct tombola__generation *g);
 
 /* ---- session.c ---- */
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* The start of the most recent n tokens equal to the last n and before them, or `count` when there is none. */
+/* The start of the most recent n tokens equal to the last n and before them, or `count` when there is none.
+ */
 static size_t find_earlier(const tombola_token *tokens, size_t count, size_t n) {
   const tombola_token *suffix = tokens + count - n;
   tombola_token last = suffix[n - 1];

@@ -38,4 +38,5 @@ const struct tombola__dialect tombola__dialect_rmlx = {
     .generator = &tombola__pcg32,
     .seed_random = false,
     .default_seed = 0xA7A7,
+    .refuses_sampled_speculation = true, /* HTTP 400, says its document */
 };

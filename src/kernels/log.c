@@ -31,7 +31,8 @@ static inline float logarithm(float x) {
   float tail = z * (0x1.555556p-1f + z * (0x1.99999ap-2f + z * (0x1.24924ap-2f + z * 0x1.c71c72p-3f)));
   float half = 0.5f * f * f;
   float value = e * LN2_HIGH - ((half - (s * (half + tail) + e * LN2_LOW)) - f);
-  /* Chosen by masks: a branch, and a comparison of floats, would keep the loop below from being vectorised. */
+  /* Chosen by masks: a branch, and a comparison of floats, would keep the loop below from being vectorised.
+   */
   uint32_t out, zero = -(uint32_t)(bits == 0), infinite = -(uint32_t)(bits == PLUS_INFINITY);
   memcpy(&out, &value, sizeof out);
   out = (out & ~(zero | infinite)) | (MINUS_INFINITY & zero) | (PLUS_INFINITY & infinite);

@@ -7,8 +7,8 @@
 /* ln x within 1 ulp; -inf at 0, +inf at +inf. Subnormal, negative and NaN x mean nothing. */
 float tombola__logf(float x);
 
-/* gumbel[i] = -ln(-ln uniforms[i]) for 64 uniforms in [0, 1), each 0 or at least 2^-126. The arrays may be the
- * same. */
+/* gumbel[i] = -ln(-ln uniforms[i]) for 64 uniforms in [0, 1), each 0 or at least 2^-126. The arrays may be
+ * the same. */
 void tombola__gumbel64(const float *uniforms, float *gumbel);
 
 /* No uniform below 1 gives more: -ln(-ln(1 - 2^-24)) is 16.6355. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The draw by the Gumbel-max trick: the candidate with the largest logit + noise, one pass, no sum. The noise of a
- * token depends on its id and the draw's key alone, so that the order of the candidates and what was filtered
- * out don't matter. Equal sums: the lowest id.
+/* The draw by the Gumbel-max trick: the candidate with the largest logit + noise, one pass, no sum. The noise
+ * of a token depends on its id and the draw's key alone, so that the order of the candidates and what was
+ * filtered out don't matter. Equal sums: the lowest id.
  *
- * Logits are taken relative to the best and scaled, as everywhere, so they are at most 0; the noise is at most
- * TOMBOLA__GUMBEL_MAX. A block whose best can't reach what was found is passed over without making its noise. */
+ * Logits are taken relative to the best and scaled, as everywhere, so they are at most 0; the noise is at
+ * most TOMBOLA__GUMBEL_MAX. A block whose best can't reach what was found is passed over without making its
+ * noise. */
 #include <math.h>
 
 #include "../kernels/log.h"
@@ -70,10 +71,8 @@ enum tombola_status tombola__draw_gumbel(struct tombola_sampler *sampler, tombol
   const struct tombola__generator *generator = sampler->plan->dialect->generator;
   enum tombola_status status = tombola__candidates_index(&sampler->candidates);
   if (status) return status;
-  struct search s = {.c = &sampler->candidates,
-                     .noise = generator->noise,
-                     .best = -INFINITY,
-                     .token = TOMBOLA_NO_TOKEN};
+  struct search s = {
+      .c = &sampler->candidates, .noise = generator->noise, .best = -INFINITY, .token = TOMBOLA_NO_TOKEN};
   generator->key(sampler->state, &s.key);
   if (s.c->dense)
     search_dense(&s);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The draw by dual-pivot rejection (FlashInfer's, as mlxcel's kernel runs it): instead of ranking the
  * candidates to find what top_k and top_p keep, a token is drawn, and the two tests are made for it alone. If
- * it fails, the next round draws from what is above it, or from what is above a second pivot if that fails too;
- * the second pivot halves the distance between the bit patterns of the bounds, so that 31 rounds are enough
- * and 32 are never passed.
+ * it fails, the next round draws from what is above it, or from what is above a second pivot if that fails
+ * too; the second pivot halves the distance between the bit patterns of the bounds, so that 31 rounds are
+ * enough and 32 are never passed.
  *
  * A token fails when top_k or more tokens are above it, or when the mass above it is too much. "Above" is a
  * larger weight; between equal weights the lower id, where a dialect cuts between equals. The weights of the
- * tests are those before the temperature where the temperature comes after them, so there are two rows: p for the tests
- * and d for the draw. Accepted tokens have the law of d over what passes, whatever the rounds. */
+ * tests are those before the temperature where the temperature comes after them, so there are two rows: p for
+ * the tests and d for the draw. Accepted tokens have the law of d over what passes, whatever the rounds. */
 #include <math.h>
 #include <string.h>
 
@@ -115,8 +115,8 @@ static bool fails(const struct rejection *r, const struct above *a) {
 static struct rejection begin(const struct tombola_sampler *sampler) {
   struct rejection r = {.c = &sampler->candidates,
                         .rule = &sampler->plan->rejection,
-                        .filter_scale = sampler->plan->rejection.on ? sampler->filter_scale
-                                                                    : sampler->candidates.scale,
+                        .filter_scale =
+                            sampler->plan->rejection.on ? sampler->filter_scale : sampler->candidates.scale,
                         .high = 1};
   struct stretch s;
   for (size_t first = 0; next_stretch(&r, &first, 0, &s);)
@@ -162,7 +162,8 @@ static struct place best_of(const struct rejection *r) {
   return best;
 }
 
-/* Half way between two weights in their bit patterns: weights are in [0, 1], so the patterns rise with them. */
+/* Half way between two weights in their bit patterns: weights are in [0, 1], so the patterns rise with them.
+ */
 static float between(float low, float high) {
   uint32_t a, b;
   memcpy(&a, &low, sizeof a);
@@ -265,6 +266,7 @@ enum tombola_status tombola__rejection_support(struct tombola_sampler *sampler) 
 void tombola__rejection_plan(struct tombola__plan *plan) {
   const struct tombola_sampler_params *params = &plan->params;
   const struct tombola__dialect *dialect = plan->dialect;
+  plan->rejection = (struct tombola__rejection){.p = 1}; /* no test: what is drawn first is accepted */
   if (params->draw != TOMBOLA_DRAW_REJECTION || plan->greedy) return;
   if (params->min_keep > 1 || params->dynatemp_range > 0) return;
   struct tombola__link *k = NULL, *p = NULL, *m = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Log-probabilities of the best tokens and the chosen one. The sum is taken in doubles over all tokens that add
- * anything to it, ln and exp are libm's: these numbers are reported, no token depends on them.
+/* Log-probabilities of the best tokens and the chosen one. The sum is taken in doubles over all tokens that
+ * add anything to it, ln and exp are libm's: these numbers are reported, no token depends on them.
  *
  * raw and penalized run the row once more, the latter through the edits that begin the chain; final takes the
  * candidates as the draw left them. */
@@ -13,10 +13,10 @@
 
 /* What one walk over the candidates finds. */
 struct survey {
-  double sum;             /* of exp((logit - max) * scale) */
-  float chosen;           /* its logit, -inf when it is no candidate */
+  double sum;   /* of exp((logit - max) * scale) */
+  float chosen; /* its logit, -inf when it is no candidate */
   tombola_token token;
-  size_t before;          /* candidates that rank before it */
+  size_t before; /* candidates that rank before it */
 };
 
 static double distance(const struct tombola__candidates *c, float logit) {
@@ -115,8 +115,8 @@ static enum tombola_status run_stage(struct tombola_sampler *s, const struct tom
 void tombola__logprobs_note(struct tombola_sampler *s, const struct tombola_row *row,
                             const struct tombola_mask *mask, tombola_token token) {
   struct tombola__logprobs *l = &s->logprobs;
-  enum tombola_status status = l->stage == TOMBOLA_LOGPROB_FINAL ? tombola__rejection_support(s)
-                                                                 : run_stage(s, row, mask, l->stage);
+  enum tombola_status status =
+      l->stage == TOMBOLA_LOGPROB_FINAL ? tombola__rejection_support(s) : run_stage(s, row, mask, l->stage);
   if (!status) status = collect(s, token, l->wanted);
   l->valid = !status;
 }

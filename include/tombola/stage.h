@@ -11,7 +11,9 @@ extern "C" {
 #endif
 
 /* What a custom stage is given: every candidate that is left, by id or ranked (as the chain left them), with
- * its effective logit and its probability. */
+ * its effective logit and its probability. A logit of -inf takes an entry out as well. The sampling ends with
+ * NOT_FINITE for a logit of NaN or +inf, with INVALID_ARGUMENT for an id outside the vocabulary or more
+ * entries than were given, and with NO_CANDIDATE when none is left. */
 struct tombola_stage_view {
   size_t struct_size;
   struct tombola_candidate *candidates; /* change logits, or take entries out by moving the others up */

@@ -43,7 +43,9 @@ struct tombola_vocabulary_source {
 };
 
 /* Makes a vocabulary. INVALID_ARGUMENT (falling offsets, bad count), NO_MEMORY. Free it with _free after
- * everything that was made from it. */
+ * everything that was made from it. It allocates later, too, on the thread that makes a sampler: tables of
+ * sequence breakers, which it keeps and shares; so an allocator of the caller's must be thread-safe if
+ * samplers are made on several threads. */
 TOMBOLA_API enum tombola_status tombola_vocabulary_new(const struct tombola_vocabulary_source *source,
                                                        const struct tombola_allocator *allocator,
                                                        tombola_vocabulary **out, struct tombola_error *error);

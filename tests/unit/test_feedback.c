@@ -429,6 +429,42 @@ static void test_single(void **state) {
   tombola_sampler_free(other);
 }
 
+/* Once it is warm, no stage allocates. */
+static void test_no_allocation(void **state) {
+  (void)state;
+  static const char *const order[] = {"dry", "xtc", "min_p", "temperature"};
+  float row[MOST];
+  struct support_rng rng = support_rng(3);
+  struct tombola_row r = {row, MOST, TOMBOLA_F32};
+  struct tombola_sampler_params all[] = {mirostat(1, 4, 0.1f), mirostat(2, 4, 0.1f), adaptive(0.2f, 0.9f),
+                                         neutral(), adaptive(0.3f, 0.9f)};
+  all[3].samplers = order;
+  all[3].n_samplers = 4;
+  all[3].dry_multiplier = 1;
+  all[3].xtc_probability = 0.5f;
+  all[3].xtc_threshold = 0.01f;
+  all[4].min_p = 0.05f;
+  for (size_t k = 0; k < TOMBOLA__COUNT(all); k++) {
+    struct support_allocator a = support_allocator(0);
+    tombola_sampler *sampler;
+    tombola_token token;
+    size_t warm = 0;
+    assert_int_equal(tombola_sampler_new(&all[k], NULL, MOST, support_allocator_use(&a), &sampler, NULL),
+                     TOMBOLA_OK);
+    for (int i = 0; i < 600; i++) {
+      if (i == 300) warm = a.requests;
+      for (size_t t = 0; t < MOST; t++)
+        row[t] = (float)((t * 31 + (size_t)i % 8 * 7) % MOST) * 0.01f;
+      row[support_below(&rng, 8)] = 11;
+      assert_int_equal(tombola_sampler_sample(sampler, &r, NULL, &token), TOMBOLA_OK);
+      assert_int_equal(tombola_sampler_accept(sampler, token), TOMBOLA_OK);
+    }
+    assert_int_equal(a.requests, warm);
+    tombola_sampler_free(sampler);
+    support_allocator_check(&a);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_chains),
@@ -443,6 +479,7 @@ int main(void) {
       cmocka_unit_test(test_laws),
       cmocka_unit_test(test_states),
       cmocka_unit_test(test_single),
+      cmocka_unit_test(test_no_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,11 @@ struct average {
   float sum, weight;   /* of the probabilities, and of their weights */
   float pending;       /* what the chosen token's probability was */
   tombola_token token; /* the chosen token, until one is accepted */
+  /* Of the row that was sampled last: whether its logits, still unchanged in the blocks, give the
+   * probabilities. */
+  bool from_blocks;
+  float scale, max;
+  double total;
 };
 
 static size_t state_size(const struct tombola__plan *plan) {
@@ -62,41 +67,65 @@ static float shaped(float p, float target) {
   return 5 - 10 * distance * distance / (1 + distance);
 }
 
-/* The probabilities, which `chosen` wants, lie behind the list, which is in the draw's order already. */
-static float *probabilities(const struct tombola__candidates *c) {
+/* The probabilities of a list, which `chosen` wants, lie behind it; it is in the draw's order already. */
+static float *behind(const struct tombola__candidates *c) {
   return (float *)(void *)(c->list + c->count);
 }
 
-static enum tombola_status apply(struct tombola__stage_call *call) {
+/* A dense set needs no room for them: making a list of it leaves its blocks as they are. */
+static enum tombola_status make_list(struct tombola__stage_call *call, struct average *a) {
   struct tombola__candidates *c = call->candidates;
+  a->from_blocks = c->dense;
   enum tombola_status status = tombola__candidates_list(c, c->ranked);
   if (status) return status;
   tombola__draw_order(call->sampler);
   status = tombola__candidates_sum(c);
   if (status) return status;
-  if (tombola__candidates_reserve(c, c->count + c->count / 2 + TOMBOLA__BLOCK)) return TOMBOLA_NO_MEMORY;
-  float *p = probabilities(c), weights[TOMBOLA__BLOCK];
-  float target = adapted_target(call->state, call->params->adaptive_target);
+  a->scale = c->scale;
+  a->max = c->max;
+  a->total = c->total;
+  if (a->from_blocks) return TOMBOLA_OK;
+  return tombola__candidates_reserve(c, c->count + c->count / 2 + TOMBOLA__BLOCK);
+}
+
+static enum tombola_status apply(struct tombola__stage_call *call) {
+  struct tombola__candidates *c = call->candidates;
+  struct average *a = call->state;
+  enum tombola_status status = make_list(call, a);
+  if (status) return status;
+  float target = adapted_target(a, call->params->adaptive_target);
   for (size_t first = 0, n; first < c->count; first += n) {
+    float weights[TOMBOLA__BLOCK];
     n = tombola__candidates_weights(c, first, weights);
-    for (size_t i = 0; i < n; i++)
-      p[first + i] = (float)((double)weights[i] / c->total);
+    for (size_t i = 0; i < n; i++) {
+      float p = (float)((double)weights[i] / a->total);
+      if (!a->from_blocks) behind(c)[first + i] = p;
+      c->list[first + i].logit = shaped(p, target);
+    }
   }
-  for (size_t i = 0; i < c->count; i++)
-    c->list[i].logit = shaped(p[i], target);
   if (c->order == TOMBOLA__BY_RANK) c->order = TOMBOLA__BY_CHANCE;
   c->scale = 1;
   c->indexed = c->summed = false;
   return TOMBOLA_OK;
 }
 
-static void chosen(struct tombola__stage_call *call, tombola_token token) {
-  const struct tombola__candidates *c = call->candidates;
-  struct average *a = call->state;
+/* What the token's probability was before it was shaped. */
+static float original(const struct tombola__candidates *c, const struct average *a, tombola_token token) {
   size_t i = 0;
+  if (a->from_blocks) {
+    float room[TOMBOLA__BLOCK];
+    size_t place = (size_t)token;
+    float logit = tombola__candidates_block(c, place / TOMBOLA__BLOCK, room)[place % TOMBOLA__BLOCK];
+    return (float)((double)tombola__exp((logit - a->max) * a->scale) / a->total);
+  }
   while (i + 1 < c->count && c->list[i].id != token)
     i++;
-  a->pending = probabilities(c)[i];
+  return behind(c)[i];
+}
+
+static void chosen(struct tombola__stage_call *call, tombola_token token) {
+  struct average *a = call->state;
+  a->pending = original(call->candidates, a, token);
   a->token = token;
 }
 

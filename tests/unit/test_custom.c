@@ -11,6 +11,8 @@
 
 #define N 100
 
+enum { LEAVE, ODD, NEGATE, NOTHING, TOO_MANY, BAD_ID, NOT_A_NUMBER, BAN, FAIL };
+
 /* What the stage saw last, and what it shall do. */
 struct probe {
   int calls, accepts;
@@ -18,7 +20,7 @@ struct probe {
   struct tombola_candidate seen[N];
   tombola_token history[8];
   void *state;
-  enum { LEAVE, ODD, NEGATE, NOTHING, TOO_MANY, BAD_ID, NOT_A_NUMBER, BAN, FAIL } does;
+  int does; /* one of the above */
 };
 
 static enum tombola_status probe_apply(void *context, void *state, struct tombola_stage_view *view) {

@@ -50,8 +50,9 @@ static void draw_dense(struct aim *aim, const struct tombola__candidates *c) {
 
 void tombola__draw_order(struct tombola_sampler *sampler) {
   struct tombola__candidates *c = &sampler->candidates;
-  if (c->dense || c->order == TOMBOLA__BY_ID || sampler->plan->dialect->draw_order == TOMBOLA__DRAW_AS_IS)
-    return;
+  if (sampler->plan->dialect->draw_order == TOMBOLA__DRAW_AS_IS) return;
+  c->ranked = false; /* a dense set is walked by id */
+  if (c->dense || c->order == TOMBOLA__BY_ID) return;
   tombola__entries_by_id(c->list, c->count);
   c->order = TOMBOLA__BY_ID;
 }

@@ -161,3 +161,14 @@ void tombola__entries_select(struct tombola__entry *entries, size_t count, size_
   }
   from_rank_keys(entries, count);
 }
+
+_Static_assert(BUCKETS == TOMBOLA__DEALT, "the caller's buckets are ours");
+
+void tombola__entries_deal(struct tombola__entry *entries, size_t count, size_t begin[TOMBOLA__DEALT + 1]) {
+  struct split s;
+  to_rank_keys(entries, count);
+  bool dealt = count > 0 && deal(entries, count, &s);
+  from_rank_keys(entries, count);
+  for (size_t b = 0; b <= BUCKETS; b++)
+    begin[b] = dealt ? s.begin[b] : b ? count : 0;
+}

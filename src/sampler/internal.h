@@ -24,6 +24,11 @@ void tombola__entries_by_id(struct tombola__entry *entries, size_t count);
 /* Moves the k best of the total order to the front, in no order; k <= count. */
 void tombola__entries_select(struct tombola__entry *entries, size_t count, size_t k);
 
+/* Deals entries into buckets that follow each other in the ranking: bucket k is [begin[k], begin[k + 1]). Within a
+ * bucket they have no order. */
+#define TOMBOLA__DEALT 256
+void tombola__entries_deal(struct tombola__entry *entries, size_t count, size_t begin[TOMBOLA__DEALT + 1]);
+
 /* Natural logarithm of x > 0 from exact operations only, so that it is the same on every machine; within
  * 1e-15. */
 double tombola__log(double x);
@@ -130,6 +135,23 @@ enum tombola_status tombola__candidates_sum(struct tombola__candidates *c);
  * Returns how many entries it covers. */
 size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t first,
                                    float weights[TOMBOLA__BLOCK]);
+/* The mass of what has logit >= threshold (not scaled) in a dense set; the set's own sums are lost. */
+enum tombola_status tombola__candidates_sum_from(struct tombola__candidates *c, float threshold, double *mass);
+/* The mass of list entries [first, last). */
+double tombola__candidates_list_mass(const struct tombola__candidates *c, size_t first, size_t last);
+
+/* A place in the ranking of a dense set: an entry, and the mass down to it. */
+struct tombola__place {
+  struct tombola__entry last;
+  double mass;
+  bool found;
+};
+/* The first place with which the mass reaches (or passes) the target, searched below `high`, above which the mass
+ * is `above`; INFINITY and 0 for all. Not found, by rounding: the last entry with a weight that was seen, or none.
+ * Uses the list, and the sums are lost (ranking.c). */
+enum tombola_status tombola__candidates_find(struct tombola__candidates *c, double target, bool exceeds,
+                                             float high, double above, struct tombola__place *place);
+
 /* The entropy of the distribution, in nats. The sum is valid afterwards. */
 enum tombola_status tombola__candidates_entropy(struct tombola__candidates *c, double *entropy);
 /* The number of candidates, the sum of (logit - origin) and of its square; logits are not scaled. */

@@ -69,6 +69,23 @@ static void total_up(struct tombola__candidates *c) {
   c->summed = true;
 }
 
+/* Sums over what is at or above a logit. */
+static enum tombola_status sum_above(struct tombola__candidates *c, float low) {
+  if (make_sums(c)) return TOMBOLA_NO_MEMORY;
+  struct tombola__part part = {.last = 0};
+  while (next_part(c, &part)) {
+    if (part.low < low) part.low = low;
+    c->kernels->part_expsum(&part, c->max, c->scale, c->sums);
+  }
+  for (size_t s = 0; s < c->n_slots; s++) {
+    float values[TOMBOLA__BLOCK];
+    for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
+      values[i] = c->blocks[s][i] >= low ? c->blocks[s][i] : -INFINITY;
+    c->sums[c->block_of[s]] = c->kernels->expsum64(values, c->max, c->scale, values);
+  }
+  return TOMBOLA_OK;
+}
+
 static enum tombola_status sum_dense(struct tombola__candidates *c) {
   if (make_sums(c)) return TOMBOLA_NO_MEMORY;
   struct tombola__part part = {.last = 0};
@@ -97,6 +114,30 @@ enum tombola_status tombola__candidates_sum(struct tombola__candidates *c) {
   }
   c->summed = true;
   return TOMBOLA_OK;
+}
+
+enum tombola_status tombola__candidates_sum_from(struct tombola__candidates *c, float threshold,
+                                                 double *mass) {
+  enum tombola_status status = tombola__candidates_index(c);
+  if (!status) status = sum_above(c, threshold);
+  if (status) return status;
+  c->summed = false;
+  *mass = 0;
+  for (size_t b = 0; b < c->n_blocks; b++)
+    *mass += (double)c->sums[b];
+  return TOMBOLA_OK;
+}
+
+double tombola__candidates_list_mass(const struct tombola__candidates *c, size_t first, size_t last) {
+  double mass = 0;
+  float weights[TOMBOLA__BLOCK];
+  for (; first < last; first += TOMBOLA__BLOCK) {
+    size_t n = last - first < TOMBOLA__BLOCK ? last - first : TOMBOLA__BLOCK;
+    list_weights(c, first, n, weights);
+    for (size_t i = 0; i < n; i++)
+      mass += (double)weights[i];
+  }
+  return mass;
 }
 
 /* ---- entropy and moments ---- */
@@ -230,18 +271,48 @@ static bool walk_on(struct walk *w, const struct tombola__candidates *c) {
   return false;
 }
 
-/* Ranks a dense set from the top, a slice at a time, until the walk holds enough. */
-static enum tombola_status walk_dense(struct walk *w, struct tombola__candidates *c) {
-  float high = INFINITY;
-  for (size_t k = 32; high > -FLT_MAX; k *= 8) {
+/* A slice of more than so many isn't ranked to be walked. */
+#define MOST_WALKED 4096
+
+/* Ranks a dense set from the top, a slice at a time, until the walk holds enough: true then. So small a part
+ * of most rows holds nearly all; where it doesn't, or where many are equal, the walk ends before [.., *high).
+ */
+static enum tombola_status walk_top(struct walk *w, struct tombola__candidates *c, float *high, bool *held) {
+  *high = INFINITY;
+  *held = false;
+  for (size_t k = 32; k <= 256 && !*held; k *= 8) {
     float low = k < c->n_blocks ? tombola__candidates_bound(c, k) : -FLT_MAX;
-    if (low >= high) continue; /* equal maxima: the slice would be empty */
-    if (tombola__candidates_gather(c, low, high, SIZE_MAX)) return TOMBOLA_NO_MEMORY;
+    if (low >= *high) continue; /* equal maxima: the slice would be empty */
+    if (c->kernels->count_at_least(c->maxima, c->n_blocks, low) > 2 * k) break;
+    if (tombola__candidates_gather(c, low, *high, MOST_WALKED)) return TOMBOLA_NO_MEMORY;
+    if (c->count >= MOST_WALKED) break;
     tombola__entries_rank(c->list + w->done, c->count - w->done);
-    if (walk_on(w, c)) break;
-    high = low;
+    *held = walk_on(w, c);
+    *high = low;
+    if (low == -FLT_MAX) *held = true;
   }
   return TOMBOLA_OK;
+}
+
+/* The whole ranking. */
+static enum tombola_status walk_all(struct walk *w, struct tombola__candidates *c) {
+  enum tombola_status status = tombola__candidates_list(c, true);
+  w->done = 0;
+  w->mass = 0;
+  if (!status) walk_on(w, c);
+  return status;
+}
+
+/* A large set stays dense, cut below its last one. */
+static enum tombola_status cut_below(struct walk *w, struct tombola__candidates *c, float high, bool ties) {
+  struct tombola__place place;
+  c->count = 0;
+  enum tombola_status status = tombola__candidates_find(c, w->target, w->exceed, high, w->mass, &place);
+  if (status) return status;
+  c->ranked = true;
+  if (!place.found) return TOMBOLA_OK; /* by rounding all of it is needed */
+  return ties ? tombola__candidates_keep_at_least(c, place.last.logit)
+              : tombola__candidates_cut(c, place.last);
 }
 
 static enum tombola_status keep_mass(struct tombola__candidates *c, double mass, bool exceed, bool ties,
@@ -250,15 +321,19 @@ static enum tombola_status keep_mass(struct tombola__candidates *c, double mass,
   if (status) return status;
   struct walk w = {.target = mass * c->total, .exceed = exceed, .min_keep = min_keep};
   if (c->dense) {
-    status = walk_dense(&w, c);
+    float high;
+    bool held;
+    status = walk_top(&w, c, &high, &held);
     if (status) return status;
+    if (!held && w.done >= min_keep) return cut_below(&w, c, high, ties);
+    if (!held) c->count = 0;
+    if (!held) status = walk_all(&w, c);
     c->dense = false;
     c->order = TOMBOLA__BY_RANK;
   } else {
-    status = tombola__candidates_list(c, true);
-    if (status) return status;
-    walk_on(&w, c);
+    status = walk_all(&w, c);
   }
+  if (status) return status;
   /* The slice that holds the last one holds its equals too. */
   while (ties && w.done < c->count && c->list[w.done].logit == c->list[w.done - 1].logit)
     w.done++;

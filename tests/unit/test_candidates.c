@@ -202,6 +202,11 @@ static void same_list(struct setting *s, size_t n, bool ranked) {
 /* The exact prefix by long sums; near a boundary (1e-9 of the total) either neighbour is right. */
 static void same_mass(struct setting *s, double p, size_t min_keep) {
   double total = 0, cum = 0, scale = (double)s->c.scale;
+  if (s->c.dense) {
+    assert_true(s->n >= 64 && s->c.ranked);
+    assert_int_equal(tombola__candidates_list(&s->c, false), TOMBOLA_OK);
+    assert_int_equal(s->c.order, TOMBOLA__BY_RANK);
+  }
   for (size_t i = 0; i < s->plain.n; i++)
     total += exp(((double)s->plain.e[i].logit - (double)s->plain.e[0].logit) * scale);
   for (size_t i = 0; i < s->c.count; i++) {

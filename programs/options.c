@@ -270,7 +270,7 @@ static bool set_defaults(struct options *options, const struct command *command)
   size_t count = 0;
   while (option_at(count, &option))
     count++;
-  *options = (struct options){.command = command, .max_tokens = 512, .draws = command->bit == COMMAND_SELFTEST ? 50000 : 1};
+  *options = (struct options){.command = command, .max_tokens = 512, .draws = command->bit == COMMAND_SELFTEST ? 30000 : 1};
   options->origins = calloc(count, sizeof(*options->origins));
   if (!options->origins) return false;
   for (size_t i = 0; option_at(i, &option); i++)

@@ -161,11 +161,16 @@ class Workshop:
 
     def broken(self, tests):
         """The tests that don't build or pass without a mistake, each with what is wrong."""
-        done = self.make(tests)
-        if done.returncode:
-            return {t: f"does not build\n{done.stdout[-3000:]}" for t in tests}
-        results = ((t, self.test(t)) for t in tests)
-        return {t: f"is {r}" for t, r in results if r != "passed"}
+        broken = {}
+        whole = self.make(tests).returncode == 0
+        for test in tests:
+            done = None if whole else self.make([test])
+            result = self.test(test) if whole or done.returncode == 0 else None
+            if result is None:
+                broken[test] = f"does not build\n{done.stdout[-2000:]}"
+            elif result != "passed":
+                broken[test] = f"is {result}"
+        return broken
 
     def mutate(self, m):
         """None when every test of the mutation fails, else what happened."""

@@ -58,6 +58,8 @@ static void test_min_p(void **state) {
   params.min_p = 1;
   assert_int_equal(kept(&params, row, 3, c), 2);
   assert_true(c[0].id == 0 && c[1].id == 2);
+  params.top_k = 3; /* the same of a list */
+  assert_int_equal(kept(&params, row, 3, c), 2);
   params = neutral("rml"); /* exp(-1) = 0.37 is above 0.3; at temperature 0.5 it is exp(-2) = 0.14 */
   params.min_p = 0.3f;
   assert_int_equal(kept(&params, row, 3, c), 3);

@@ -13,6 +13,9 @@
 
 #define MOST_ROLLBACKS 256
 #define MOST_TOKENS    4096
+/* Tokens that are held only because a rollback could lead to them. Beyond it, the phrase's first token that
+ * can still be taken back stands for the first. */
+#define MOST_IN_CHAIN 64
 
 /* ---- letters without case ---- */
 
@@ -110,12 +113,13 @@ static enum tombola_status make_automaton(struct tombola__generation *g,
   tombola__free(own, copies);
   tombola__free(own, bytes);
   if (status != TOMBOLA_OK) return status;
-  /* Each held token has a byte of the longest phrase at least; one more waits for its second byte, one is
-   * new. */
-  struct tombola__held *ring = tombola__new(own, longest + 2, sizeof *ring);
+  /* A token that a phrase could begin with has a byte of it at least; two more wait for a second byte and to
+   * be looked at. */
+  size_t room = longest + 2 + MOST_IN_CHAIN;
+  struct tombola__held *ring = tombola__new(own, room, sizeof *ring);
   if (!ring) return tombola__no_memory(g->error);
   g->held = ring;
-  g->held_room = longest + 2;
+  g->held_room = room;
   return TOMBOLA_OK;
 }
 
@@ -175,15 +179,20 @@ size_t tombola__bans_scan(struct tombola__generation *g, const char *bytes, size
   return 0;
 }
 
+static size_t needed(const struct tombola__generation *g, const struct tombola__place *place) {
+  return g->bans.phrases.depth[place->ban_state] + (size_t)(place->lead != 0);
+}
+
+/* What could begin a phrase now, and what could do so again after a rollback to one of those, and so on: a
+ * token is let go only when no way back leads to it. */
 size_t tombola__bans_hold(const struct tombola__generation *g) {
-  const struct tombola__automaton *a = &g->bans.phrases;
-  size_t need = a->depth[g->place.ban_state] + (size_t)(g->place.lead != 0), tokens = 0;
+  size_t need = needed(g, &g->place), tokens = 0;
   while (need > 0 && tokens < g->n_held) {
-    tokens++;
-    size_t at = (g->held_first + g->n_held - tokens) % g->held_room;
-    need -= g->held[at].length < need ? g->held[at].length : need;
+    const struct tombola__held *held = &g->held[(g->held_first + g->n_held - ++tokens) % g->held_room];
+    need -= held->length < need ? held->length : need;
+    if (need == 0) need = needed(g, &held->before);
   }
-  return tokens;
+  return tokens < g->held_room - 2 ? tokens : g->held_room - 2;
 }
 
 /* ---- going back ---- */

@@ -245,8 +245,8 @@ static void adapted_law(double adapted, double *law) {
 }
 
 /* Target 0.3, decay 0.5: the average begins at 0.6 / 2. */
-static void run_adaptive(tombola_sampler *sampler, int *seen) {
-  const float row[] = {logf(0.1f), logf(0.6f), logf(0.3f)};
+static void run_adaptive(tombola_sampler *sampler, bool biased, int *seen) {
+  const float row[] = {logf(0.1f), logf(0.6f) - (biased ? 1 : 0), logf(0.3f)};
   double law[3], sum = 0.6, weight = 2, adapted = 0.3;
   for (int step = 0; step < 6; step++) {
     adapted_law(adapted, law);
@@ -267,20 +267,24 @@ static void run_adaptive(tombola_sampler *sampler, int *seen) {
   }
 }
 
-/* By id, ranked, and ranked but drawn by id. */
+/* By id, ranked, ranked but drawn by id, and with a bias on the ranked list. */
 static void test_adaptive(void **state) {
   (void)state;
-  for (int way = 0; way < 3; way++) {
+  static const char *const order[] = {"top_k", "logit_bias", "adaptive_p"};
+  static const struct tombola_logit_bias bias = {1, 1};
+  for (int way = 0; way < 4; way++) {
     int seen = 0;
     for (uint64_t seed = 0; seed < 40; seed++) {
       struct tombola_sampler_params params = adaptive(0.3f, 0.5f);
       params.seed = seed;
       params.top_k = way ? 3 : 0;
+      if (way == 3)
+        params.samplers = order, params.n_samplers = 3, params.logit_bias = &bias, params.n_logit_bias = 1;
       tombola_sampler *sampler = make(&params, 3);
       struct tombola__dialect dialect = *sampler->plan->dialect;
       if (way == 2) dialect.draw_order = TOMBOLA__DRAW_BY_ID;
       sampler->plan->dialect = &dialect;
-      run_adaptive(sampler, &seen);
+      run_adaptive(sampler, way == 3, &seen);
       tombola_sampler_free(sampler);
     }
     assert_int_equal(seen, 7);
@@ -419,7 +423,7 @@ static void test_states(void **state) {
 static void test_single(void **state) {
   (void)state;
   const float row[] = {0, -1, -2, -3}, one[] = {0, -30, -31, -32};
-  struct tombola_sampler_params params = mirostat(2, 1, 0);
+  struct tombola_sampler_params params = mirostat(2, 2, 0);
   tombola_sampler *sampler = make(&params, 4), *other = make(&params, 4);
   for (int i = 0; i < 50; i++) {
     assert_int_equal(draw(sampler, one, 4), 0);

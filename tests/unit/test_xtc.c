@@ -240,6 +240,24 @@ static void test_gate_stream(void **state) {
   tombola_sampler_free(one);
 }
 
+/* A tenth of the mass each, and a threshold of 0.1; a gate that is the probability itself. */
+static void test_bounds(void **state) {
+  (void)state;
+  static const float row[10] = {0};
+  struct tombola_candidate out[MOST];
+  for (int strict = 0; strict < 2; strict++) {
+    for (int gate = 0; gate < 2; gate++) {
+      struct tombola_sampler_params params = xtc_params(gate ? 1608637542 / 0x1p32f : 1, gate ? 0.05f : 0.1f);
+      tombola_sampler *sampler = make(&params, NULL, 10);
+      struct tombola__dialect dialect;
+      set_rules(sampler, &dialect, (struct rules){strict, false, false, false});
+      assert_int_equal(kept_of(sampler, row, 10, out), strict ? 10 : 1);
+      assert_int_equal(out[0].id, strict ? 0 : 9);
+      tombola_sampler_free(sampler);
+    }
+  }
+}
+
 static void test_off(void **state) {
   (void)state;
   static const float off[][2] = {{0, 0.1f}, {1, 0.51f}};
@@ -288,8 +306,8 @@ static void test_exempt(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_worked), cmocka_unit_test(test_random),      cmocka_unit_test(test_draws_agree),
-      cmocka_unit_test(test_gate),   cmocka_unit_test(test_gate_stream), cmocka_unit_test(test_off),
-      cmocka_unit_test(test_exempt),
+      cmocka_unit_test(test_gate),   cmocka_unit_test(test_gate_stream), cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_off),    cmocka_unit_test(test_exempt),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

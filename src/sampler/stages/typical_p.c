@@ -29,92 +29,99 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
   return params->typical_p < 1 && !(dialect->zero_is_off && params->typical_p <= 0);
 }
 
-/* The walk: a ranked list, [0, above) still to come upward from the centre, [below, count) downward. What has
- * been taken lies behind the list, from `count` on. */
 struct walk {
-  double centre, target, mass;
+  double centre, target;
   bool exceeds, ties;
-  size_t min_keep, above, below, taken;
+  size_t min_keep;
 };
 
-static double distance(const struct walk *w, float logit) {
+static float distance(const struct walk *w, float logit) {
   double d = (double)logit - w->centre;
-  return d < 0 ? -d : d;
+  return (float)(d < 0 ? -d : d);
 }
 
-/* Takes the nearest group of equal logits, ids ascending; of two at the same distance the upper one. */
-static void take(struct walk *w, struct tombola__candidates *c) {
-  size_t from = w->below, to;
-  bool up = w->above > 0 && (w->below == c->count || distance(w, c->list[w->above - 1].logit) <=
-                                                         distance(w, c->list[w->below].logit));
-  if (up) {
-    to = from = w->above;
-    while (from > 0 && c->list[from - 1].logit == c->list[to - 1].logit)
-      from--;
-    w->above = from;
-  } else {
-    for (to = from; to < c->count && c->list[to].logit == c->list[from].logit;)
-      to++;
-    w->below = to;
+/* Rises with the distance; of two at the same distance the upper one comes first. */
+static uint32_t key_of(const struct walk *w, float logit) {
+  float d = distance(w, logit);
+  uint32_t bits;
+  memcpy(&bits, &d, sizeof bits);
+  return bits << 1 | ((double)logit < w->centre);
+}
+
+/* Sorts by distance, radix 256. It is stable, so that equal logits keep ids ascending. There is room behind
+ * the list for as many. */
+static void sort(const struct walk *w, struct tombola__entry *list, size_t n) {
+  size_t at[4][256] = {{0}};
+  for (size_t i = 0; i < n; i++)
+    for (unsigned digit = 0; digit < 4; digit++)
+      at[digit][key_of(w, list[i].logit) >> 8 * digit & 255]++;
+  struct tombola__entry *from = list, *to = list + n;
+  for (unsigned digit = 0; digit < 4; digit++) {
+    size_t sum = 0;
+    for (size_t k = 0; k < 256; k++) {
+      size_t here = at[digit][k];
+      at[digit][k] = sum;
+      sum += here;
+    }
+    for (size_t i = 0; i < n; i++)
+      to[at[digit][key_of(w, from[i].logit) >> 8 * digit & 255]++] = from[i];
+    struct tombola__entry *other = from;
+    from = to;
+    to = other;
   }
-  memcpy(c->list + c->count + w->taken, c->list + from, (to - from) * sizeof *c->list);
-  w->taken += to - from;
 }
 
-/* Weighs the group [from, taken) until it is enough; true then, with the rest of the group given back. */
-static bool weigh(struct walk *w, struct tombola__candidates *c, size_t from) {
-  const struct tombola__entry *group = c->list + c->count;
-  for (size_t i = from; i < w->taken; i++) {
-    w->mass += (double)tombola__exp((group[i].logit - c->max) * c->scale);
-    bool enough = w->exceeds ? w->mass > w->target : w->mass >= w->target;
-    if (!enough || i + 1 < w->min_keep) continue;
-    if (!w->ties) w->taken = i + 1;
-    return true;
+static void sort_few(const struct walk *w, struct tombola__entry *list, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    struct tombola__entry e = list[i];
+    size_t k = i;
+    for (; k > 0 && key_of(w, list[k - 1].logit) > key_of(w, e.logit); k--)
+      list[k] = list[k - 1];
+    list[k] = e;
+  }
+}
+
+/* How many of the sorted list are needed; false when all of it doesn't hold enough. */
+static bool count_needed(const struct walk *w, const struct tombola__candidates *c, size_t *needed) {
+  double mass = 0;
+  for (size_t first = 0, n; first < c->count; first += n) {
+    float weights[TOMBOLA__BLOCK];
+    n = tombola__candidates_weights(c, first, weights);
+    for (size_t i = 0; i < n; i++) {
+      mass += (double)weights[i];
+      *needed = first + i + 1;
+      bool enough = w->exceeds ? mass > w->target : mass >= w->target;
+      if (enough && *needed >= w->min_keep) return true;
+    }
   }
   return false;
 }
 
-/* Walks the whole list; true when it holds enough. */
-static bool walk(struct walk *w, struct tombola__candidates *c) {
-  w->mass = 0;
-  w->taken = 0;
-  for (w->above = 0; w->above < c->count && (double)c->list[w->above].logit >= w->centre;)
-    w->above++;
-  w->below = w->above;
-  bool enough = false;
-  while (!enough && (w->above > 0 || w->below < c->count)) {
-    size_t from = w->taken;
-    take(w, c);
-    enough = weigh(w, c, from);
-  }
-  /* Those at the same distance on the other side. */
-  while (enough && w->ties && (w->above > 0 || w->below < c->count)) {
-    size_t from = w->taken;
-    take(w, c);
-    const struct tombola__entry *group = c->list + c->count;
-    if (distance(w, group[from].logit) == distance(w, group[from - 1].logit)) continue;
-    w->taken = from;
-    break;
-  }
-  return enough;
+/* Sorts what is in the list and walks it; *enough when the walk ends in it. Equal logits stand there by id.
+ */
+static enum tombola_status walk(const struct walk *w, struct tombola__candidates *c, size_t *needed,
+                                bool *enough) {
+  if (tombola__candidates_reserve(c, 2 * c->count)) return TOMBOLA_NO_MEMORY;
+  if (c->count <= 64)
+    sort_few(w, c->list, c->count);
+  else
+    sort(w, c->list, c->count);
+  *needed = 0;
+  *enough = count_needed(w, c, needed);
+  while (*enough && w->ties && *needed < c->count &&
+         distance(w, c->list[*needed].logit) == distance(w, c->list[*needed - 1].logit))
+    ++*needed;
+  return TOMBOLA_OK;
 }
 
-static void finish(const struct walk *w, struct tombola__candidates *c) {
-  memmove(c->list, c->list + c->count, w->taken * sizeof *c->list);
-  c->count = w->taken;
+static void keep(struct tombola__candidates *c, size_t needed) {
+  c->dense = false;
+  c->count = needed;
   c->order = TOMBOLA__BY_CHANCE;
   c->summed = false;
 }
 
-/* Ranks what was gathered and walks it. Twice the room, since the walk copies. */
-static enum tombola_status try_walk(struct walk *w, struct tombola__candidates *c, bool *enough) {
-  if (tombola__candidates_reserve(c, 2 * c->count)) return TOMBOLA_NO_MEMORY;
-  tombola__entries_rank(c->list, c->count);
-  *enough = walk(w, c);
-  return TOMBOLA_OK;
-}
-
-/* Gathers [low, high) around what there is, [*from, *to). */
+/* Gathers [low, high) around [*from, *to), which there is already. */
 static enum tombola_status widen(struct tombola__candidates *c, float low, float high, float *from,
                                  float *to) {
   enum tombola_status status = TOMBOLA_OK;
@@ -129,17 +136,10 @@ static enum tombola_status widen(struct tombola__candidates *c, float low, float
   return status;
 }
 
-/* The mass of what was gathered. */
-static double gathered(const struct tombola__candidates *c) {
-  double mass = 0;
-  for (size_t i = 0; i < c->count; i++)
-    mass += (double)tombola__exp((c->list[i].logit - c->max) * c->scale);
-  return mass;
-}
-
 /* The radius doubles until the walk ends within it: only there both sides are complete. */
-static enum tombola_status walk_dense(struct walk *w, struct tombola__candidates *c) {
+static enum tombola_status walk_dense(const struct walk *w, struct tombola__candidates *c) {
   float from = 1, to = 0;
+  size_t needed = 0;
   bool enough = false, all = false;
   enum tombola_status status = TOMBOLA_OK;
   for (double radius = 0.125 / (double)c->scale; !enough && !all && !status; radius *= 2) {
@@ -147,14 +147,25 @@ static enum tombola_status walk_dense(struct walk *w, struct tombola__candidates
     all = low <= -(double)FLT_MAX || radius * (double)c->scale > 1024;
     if (all) low = -(double)FLT_MAX;
     status = widen(c, (float)low, all || high > (double)FLT_MAX ? INFINITY : (float)high, &from, &to);
-    if (status || (!all && gathered(c) < w->target)) continue;
-    status = try_walk(w, c, &enough);
+    if (status || (!all && tombola__candidates_list_mass(c, 0, c->count) < w->target)) continue;
+    c->dense = false;
+    status = walk(w, c, &needed, &enough);
+    c->dense = true;
     if (status || all || !enough) continue;
-    double reach =
-        w->centre - (double)from < (double)to - w->centre ? w->centre - (double)from : (double)to - w->centre;
-    enough = distance(w, c->list[c->count + w->taken - 1].logit) < reach;
+    double below = w->centre - (double)from, above = (double)to - w->centre;
+    enough = (double)distance(w, c->list[needed - 1].logit) < (below < above ? below : above) * (1 - 1e-6);
   }
-  c->dense = false;
+  if (!status) keep(c, needed);
+  return status;
+}
+
+/* Of a list. Where equal logits might not stand by id it is ranked first. */
+static enum tombola_status walk_list(const struct walk *w, struct tombola__candidates *c) {
+  size_t needed;
+  bool enough;
+  enum tombola_status status = c->order == TOMBOLA__BY_ID ? TOMBOLA_OK : tombola__candidates_list(c, true);
+  if (!status) status = walk(w, c, &needed, &enough);
+  if (!status) keep(c, needed);
   return status;
 }
 
@@ -173,15 +184,12 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   if (!status) status = tombola__candidates_entropy(c, &entropy);
   if (status) return status;
   double p = (double)call->params->typical_p;
-  struct walk w = {.centre = (double)c->max + (tombola__log(c->total) - entropy) / (double)c->scale,
-                   .target = p * c->total,
-                   .exceeds = call->dialect->typical_exceeds,
-                   .ties = call->dialect->typical_ties,
-                   .min_keep = (size_t)call->params->min_keep};
-  bool enough;
-  status = c->dense ? walk_dense(&w, c) : try_walk(&w, c, &enough);
-  if (!status) finish(&w, c);
-  return status;
+  const struct walk w = {.centre = (double)c->max + (tombola__log(c->total) - entropy) / (double)c->scale,
+                         .target = p * c->total,
+                         .exceeds = call->dialect->typical_exceeds,
+                         .ties = call->dialect->typical_ties,
+                         .min_keep = (size_t)call->params->min_keep};
+  return c->dense ? walk_dense(&w, c) : walk_list(&w, c);
 }
 
 const struct tombola__stage tombola__stage_typical_p = {

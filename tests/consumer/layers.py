@@ -29,7 +29,7 @@ ROOMS = {
     "src/sampler": (["src/base", "src/kernels", "src/random", "src/vocabulary"], CORE_PUBLIC, set()),
     "src/text": (["src/base"], {"status", "text"}, set()),
     "src/model": (["src/base"], PUBLIC - {"session", "llama"}, None),
-    "src/session": (["src/base"], PUBLIC - {"llama"}, None),
+    "src/session": (["src/base", "src/text"], PUBLIC - {"llama"}, None),
     "backends/llama": (["src/base"], PUBLIC - {"session"}, None),
     "programs": (["src/base", "src/kernels"], PUBLIC, None),  # bench times the kernels, selftest checks them
 }
@@ -39,10 +39,10 @@ HEADER_SEES = {"status": set(), "vocabulary": {"status"}, "sampler": {"status", 
                "trace": {"status", "vocabulary", "sampler"}, "text": {"status"},
                "tombola": CORE_PUBLIC, "model": CORE_PUBLIC, "session": CORE_PUBLIC | {"model"},
                "llama": PUBLIC - {"session"}}
-LIBRARIES = {"llama": r"^(llama|ggml|gguf)", "yyjson": r"^yyjson", "libedit": r"^(histedit|editline)",
+LIBRARIES = {"llama": r"^(llama|ggml|gguf)", "yyjson": r"^yyjson", "xxhash": r"^xxh", "libedit": r"^(histedit|editline)",
              "sockets": r"^(sys/socket|netinet/|arpa/|netdb|microhttpd)", "cuda": r"^cu(da|blas)"}
-ROOM_LIBRARIES = {"src/model": {"yyjson"}, "src/session": {"yyjson"}, "backends/llama": {"llama"},
-                  "programs": {"llama", "yyjson", "libedit"}}
+ROOM_LIBRARIES = {"src/model": {"yyjson"}, "src/session": {"yyjson", "xxhash"}, "backends/llama": {"llama"},
+                  "programs": {"llama", "yyjson", "libedit", "xxhash"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -126,7 +126,7 @@ BAD = [("src/base/base.c", '#include "kernels/kernels.h"'), ("src/kernels/scalar
        ("src/session/s.c", '#include "sampler/draw.h"'), ("src/model/m.c", "#include <ggml-backend.h>"),
        ("src/session/s.c", "#  include <netdb.h>"), ("backends/llama/l.c", "#include <tombola/session.h>"),
        ("include/tombola/sampler.h", "#include <tombola/model.h>"), ("include/tombola/text.h", "#include <poll.h>"),
-       ("src/attic/old.c", ""), ("programs/p.c", '#include "sampler/draw.h"')]
+       ("src/model/m.c", "#include <xxhash.h>"), ("src/attic/old.c", ""), ("programs/p.c", '#include "sampler/draw.h"')]
 
 
 def self_test():

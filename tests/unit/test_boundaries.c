@@ -83,11 +83,39 @@ static void test_bias_adds_up(void **state) {
   assert_true(c[0].logit == 1.5f && c[1].logit == 5.25f && c[2].logit == 3);
 }
 
+/* dry sees its own window, however much history another stage keeps: 5 was followed by 6, but six tokens ago. */
+static void test_dry_window(void **state) {
+  (void)state;
+  static const tombola_token history[] = {5, 6, 9, 9, 9, 5};
+  const float row[10] = {0};
+  struct tombola_row r = {row, 10, TOMBOLA_F32};
+  struct tombola_sampler_params params = neutral("llama.cpp");
+  params.presence_penalty = 0.25f;
+  params.repeat_last_n = 64;
+  params.dry_multiplier = 1;
+  params.dry_base = 2;
+  params.dry_allowed_length = 1;
+  for (int32_t window = 3; window <= 6; window += 3) {
+    params.dry_penalty_last_n = window;
+    tombola_sampler *s = NULL;
+    struct tombola_candidate c[10];
+    size_t n;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 10, NULL, &s, NULL), TOMBOLA_OK);
+    for (size_t i = 0; i < 6; i++)
+      assert_int_equal(tombola_sampler_accept(s, history[i]), TOMBOLA_OK);
+    assert_int_equal(tombola_candidates(s, &r, NULL, c, 10, &n), TOMBOLA_OK);
+    assert_int_equal(n, 10);
+    assert_true(c[6].id == 6 && c[6].logit == (window == 6 ? -1.25f : -0.25f));
+    tombola_sampler_free(s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_top_p),
       cmocka_unit_test(test_min_p),
       cmocka_unit_test(test_bias_adds_up),
+      cmocka_unit_test(test_dry_window),
   };
   return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);
 }

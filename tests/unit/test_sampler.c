@@ -165,8 +165,8 @@ static void test_struct_size(void **state) {
   tombola_sampler *sampler = make(&old, 8);
   char chain[256];
   tombola_sampler_describe(sampler, chain, sizeof chain);
-  assert_string_equal(
-      chain, "logits -> ?logit_bias -> ?penalties -> top_k -> top_p -> min_p -> temperature -> draw");
+  assert_string_equal(chain, "logits -> ?logit_bias -> ?penalties -> ?dry -> ?top_n_sigma -> top_k -> "
+                             "?typical_p -> top_p -> min_p -> ?xtc -> temperature -> draw");
   tombola_sampler_free(sampler);
   struct {
     struct tombola_sampler_params params;

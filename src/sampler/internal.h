@@ -253,6 +253,8 @@ struct tombola__dialect {
   double penalty_dead_zone; /* values so near to neutral do nothing */
   bool negative_window_off; /* repeat_last_n < 0 means 0; otherwise the whole history */
 
+  const char *const *min_keep_stages; /* the stages that heed min_keep; NULL: all but top_k */
+  size_t n_min_keep_stages;
   bool top_k_min_keep; /* top_k keeps at least min_keep */
   bool top_k_ties;    /* tokens that tie with the k-th stay too */
   bool top_p_exceeds; /* top_p stops when the mass passes p; otherwise when it reaches p */
@@ -366,6 +368,7 @@ struct tombola__link {
   const struct tombola__stage *stage;
   const char *name;                          /* the stage's, or the custom stage's */
   const struct tombola_custom_stage *custom; /* the plan's copy, for tombola__stage_custom */
+  size_t min_keep; /* tokens that the stage must leave */
   bool active;
   bool in_draw; /* active, but the rejection draw does its work */
   size_t state_offset; /* in the sampler's state */

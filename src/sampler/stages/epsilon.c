@@ -24,7 +24,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   enum tombola_status status = tombola__candidates_sum(c);
   if (status) return status;
   double cutoff = tombola__log((double)call->params->epsilon_cutoff) + tombola__log(c->total);
-  return tombola__candidates_keep_share(c, cutoff < 0 ? cutoff : 0, (size_t)call->params->min_keep);
+  return tombola__candidates_keep_share(c, cutoff < 0 ? cutoff : 0, call->link->min_keep);
 }
 
 const struct tombola__stage tombola__stage_epsilon = {

@@ -27,7 +27,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   if (status) return status;
   double epsilon = tombola__log((double)call->params->eta_cutoff), eta = epsilon / 2 - entropy;
   double cutoff = (eta < epsilon ? eta : epsilon) + tombola__log(c->total);
-  return tombola__candidates_keep_share(c, cutoff < 0 ? cutoff : 0, (size_t)call->params->min_keep);
+  return tombola__candidates_keep_share(c, cutoff < 0 ? cutoff : 0, call->link->min_keep);
 }
 
 const struct tombola__stage tombola__stage_eta = {

@@ -21,7 +21,7 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
 
 static enum tombola_status apply(struct tombola__stage_call *call) {
   return tombola__candidates_keep_share(call->candidates, tombola__log((double)call->params->min_p),
-                                        (size_t)call->params->min_keep);
+                                        call->link->min_keep);
 }
 
 const struct tombola__stage tombola__stage_min_p = {

@@ -42,7 +42,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   c->scale = tempered;
   double share = status ? 0 : tombola__log(c->total / total);
   if (!status)
-    status = tombola__candidates_keep_share(c, share < 0 ? share : 0, (size_t)call->params->min_keep);
+    status = tombola__candidates_keep_share(c, share < 0 ? share : 0, call->link->min_keep);
   c->scale = scale;
   c->summed = false;
   return status;

@@ -60,7 +60,7 @@ static double curve(const struct tombola__candidates *c, size_t count, double bo
 
 static enum tombola_status apply(struct tombola__stage_call *call) {
   struct tombola__candidates *c = call->candidates;
-  size_t min_keep = (size_t)call->params->min_keep, inside;
+  size_t min_keep = call->link->min_keep, inside;
   struct tombola__moments all;
   enum tombola_status status = tombola__candidates_index(c);
   if (!status) status = tombola__candidates_moments(c, c->max, &all);

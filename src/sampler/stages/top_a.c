@@ -25,7 +25,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   enum tombola_status status = tombola__candidates_sum(c);
   if (status) return status;
   double cutoff = tombola__log((double)call->params->top_a) - tombola__log(c->total);
-  return tombola__candidates_keep_share(c, cutoff, (size_t)call->params->min_keep);
+  return tombola__candidates_keep_share(c, cutoff, call->link->min_keep);
 }
 
 const struct tombola__stage tombola__stage_top_a = {

@@ -42,7 +42,7 @@ static enum tombola_status add_up(struct tombola__candidates *c, double sums[LOO
 static enum tombola_status apply(struct tombola__stage_call *call) {
   struct tombola__candidates *c = call->candidates;
   double sums[LOOKED_AT];
-  size_t min_keep = (size_t)call->params->min_keep, keep = 1;
+  size_t min_keep = call->link->min_keep, keep = 1;
   enum tombola_status status = tombola__candidates_keep_top(c, LOOKED_AT);
   if (!status) status = add_up(c, sums);
   if (status) return status;

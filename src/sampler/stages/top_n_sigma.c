@@ -31,7 +31,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
   enum tombola_status status = tombola__candidates_deviation(c, &count, &deviation);
   if (status || count <= 1) return status;
   double reach = -(double)call->params->top_n_sigma * deviation * (double)c->scale;
-  return tombola__candidates_keep_share(c, reach, (size_t)call->params->min_keep);
+  return tombola__candidates_keep_share(c, reach, call->link->min_keep);
 }
 
 const struct tombola__stage tombola__stage_top_n_sigma = {

@@ -22,7 +22,7 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
 
 static enum tombola_status apply(struct tombola__stage_call *call) {
   double p = (double)call->params->top_p;
-  size_t min_keep = (size_t)call->params->min_keep;
+  size_t min_keep = call->link->min_keep;
   return call->dialect->top_p_ties
              ? tombola__candidates_keep_mass_ties(call->candidates, p, call->dialect->top_p_exceeds, min_keep)
              : tombola__candidates_keep_mass(call->candidates, p, call->dialect->top_p_exceeds, min_keep);

@@ -118,7 +118,7 @@ static void keep(struct tombola__candidates *c, size_t needed) {
   c->dense = false;
   c->count = needed;
   c->order = TOMBOLA__BY_CHANCE;
-  c->summed = false;
+  c->indexed = c->summed = false; /* the best may be gone */
 }
 
 /* Gathers [low, high) around [*from, *to), which there is already. */
@@ -188,7 +188,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
                          .target = p * c->total,
                          .exceeds = call->dialect->typical_exceeds,
                          .ties = call->dialect->typical_ties,
-                         .min_keep = (size_t)call->params->min_keep};
+                         .min_keep = call->link->min_keep};
   return c->dense ? walk_dense(&w, c) : walk_list(&w, c);
 }
 

@@ -42,4 +42,7 @@ void tombola__breaker_cache_free(struct tombola__breaker_cache *cache,
 struct tombola__breaker_cache *tombola__vocabulary_breakers(const tombola_vocabulary *vocabulary,
                                                             struct tombola_allocator *allocator);
 
+/* The tokens whose text is one newline, rising. */
+const tombola_token *tombola__vocabulary_newlines(const tombola_vocabulary *vocabulary, size_t *count);
+
 #endif

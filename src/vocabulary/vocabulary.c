@@ -16,6 +16,8 @@ struct tombola_vocabulary {
   uint8_t *flags;
   tombola_token *ends;
   size_t end_count;
+  tombola_token *newlines; /* the tokens whose text is a newline */
+  size_t newline_count;
   struct tombola__breaker_cache *breakers;
   tombola_tokenize_fn tokenize;
   void *tokenize_context;
@@ -47,6 +49,18 @@ static size_t count_ends(const struct tombola_vocabulary_source *source) {
   return ends;
 }
 
+static bool is_newline(const struct tombola_vocabulary_source *source, size_t token) {
+  size_t start = source->offsets[token];
+  return source->offsets[token + 1] - start == 1 && source->bytes[start] == '\n';
+}
+
+static size_t count_newlines(const struct tombola_vocabulary_source *source) {
+  size_t newlines = 0;
+  for (size_t i = 0; i < source->count; i++)
+    newlines += is_newline(source, i);
+  return newlines;
+}
+
 /* Room for everything; what can't be had stays NULL. */
 static bool allocate(tombola_vocabulary *v, const struct tombola_vocabulary_source *source) {
   v->count = source->count;
@@ -54,8 +68,9 @@ static bool allocate(tombola_vocabulary *v, const struct tombola_vocabulary_sour
   v->offsets = tombola__new(&v->allocator, source->count + 1, sizeof *v->offsets);
   v->flags = tombola__new(&v->allocator, source->count, sizeof *v->flags);
   v->ends = tombola__new(&v->allocator, count_ends(source), sizeof *v->ends);
+  v->newlines = tombola__new(&v->allocator, count_newlines(source), sizeof *v->newlines);
   v->breakers = tombola__breaker_cache_new(&v->allocator);
-  return v->bytes && v->offsets && v->flags && v->ends && v->breakers;
+  return v->bytes && v->offsets && v->flags && v->ends && v->newlines && v->breakers;
 }
 
 static void copy(tombola_vocabulary *v, const struct tombola_vocabulary_source *source) {
@@ -66,6 +81,8 @@ static void copy(tombola_vocabulary *v, const struct tombola_vocabulary_source *
   if (source->flags) memcpy(v->flags, source->flags, source->count);
   for (size_t i = 0; i < source->count; i++)
     if (v->flags[i] & TOMBOLA_TOKEN_END) v->ends[v->end_count++] = (tombola_token)i;
+  for (size_t i = 0; i < v->count; i++)
+    if (is_newline(source, i)) v->newlines[v->newline_count++] = (tombola_token)i;
   v->tokenize = source->tokenize;
   v->tokenize_context = source->tokenize_context;
 }
@@ -97,6 +114,7 @@ void tombola_vocabulary_free(tombola_vocabulary *vocabulary) {
   tombola__free(&allocator, vocabulary->offsets);
   tombola__free(&allocator, vocabulary->flags);
   tombola__free(&allocator, vocabulary->ends);
+  tombola__free(&allocator, vocabulary->newlines);
   tombola__breaker_cache_free(vocabulary->breakers, &allocator);
   tombola__free(&allocator, vocabulary);
 }
@@ -134,4 +152,9 @@ struct tombola__breaker_cache *tombola__vocabulary_breakers(const tombola_vocabu
                                                             struct tombola_allocator *allocator) {
   *allocator = vocabulary->allocator;
   return vocabulary->breakers;
+}
+
+const tombola_token *tombola__vocabulary_newlines(const tombola_vocabulary *vocabulary, size_t *count) {
+  *count = vocabulary->newline_count;
+  return vocabulary->newlines;
 }

@@ -247,7 +247,8 @@ static void test_bounds(void **state) {
   struct tombola_candidate out[MOST];
   for (int strict = 0; strict < 2; strict++) {
     for (int gate = 0; gate < 2; gate++) {
-      struct tombola_sampler_params params = xtc_params(gate ? 1608637542 / 0x1p32f : 1, gate ? 0.05f : 0.1f);
+      struct tombola_sampler_params params =
+          xtc_params(gate ? (float)1608637542 / 0x1p32f : 1, gate ? 0.05f : 0.1f);
       tombola_sampler *sampler = make(&params, NULL, 10);
       struct tombola__dialect dialect;
       set_rules(sampler, &dialect, (struct rules){strict, false, false, false});

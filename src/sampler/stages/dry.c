@@ -126,8 +126,14 @@ struct hits {
   size_t count;
 };
 
+/* A token that repeats itself makes one hit, so that a history of little else leaves little to sort. */
 static void add_hit(struct hits *hits, tombola_token token, size_t length) {
-  hits->entries[hits->count++] = (struct tombola__entry){(float)length, token};
+  struct tombola__entry hit = {(float)length, token};
+  struct tombola__entry *before = hits->count ? &hits->entries[hits->count - 1] : NULL;
+  if (!before || before->id != token)
+    hits->entries[hits->count++] = hit;
+  else if (before->logit < hit.logit)
+    *before = hit;
 }
 
 static void hits_from_end(const struct dry *dry, const struct tombola__repeats *repeats, size_t allowed,

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../vocabulary/breakers.h"
 #include "../internal.h"
 
 #define AT(member) .stage = "xtc", .offset = offsetof(struct tombola_sampler_params, member)
@@ -39,33 +40,23 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
 
 struct exempt {
   size_t count;
-  tombola_token ids[]; /* rising */
+  tombola_token ids[];
 };
-
-static bool is_newline(const tombola_vocabulary *vocabulary, tombola_token id) {
-  size_t length;
-  const char *bytes = tombola_vocabulary_bytes(vocabulary, id, &length);
-  return length == 1 && bytes[0] == '\n';
-}
-
-static size_t find_exempt(const struct tombola__plan *plan, tombola_token *ids) {
-  size_t n = 0, size = plan->vocabulary ? tombola_vocabulary_count(plan->vocabulary) : 0;
-  for (size_t i = 0; i < size && plan->dialect->xtc_exempts; i++) {
-    tombola_token id = (tombola_token)i;
-    bool end = tombola_vocabulary_flags(plan->vocabulary, id) & TOMBOLA_TOKEN_END;
-    if (!end && !is_newline(plan->vocabulary, id)) continue;
-    if (ids) ids[n] = id;
-    n++;
-  }
-  return n;
-}
 
 static enum tombola_status prepare(const struct tombola__plan *plan, void **data,
                                    struct tombola_error *error) {
-  size_t n = find_exempt(plan, NULL);
+  size_t n_ends = 0, n_newlines = 0;
+  const tombola_token *ends = NULL, *newlines = NULL;
+  if (plan->vocabulary && plan->dialect->xtc_exempts) {
+    ends = tombola_vocabulary_ends(plan->vocabulary, &n_ends);
+    newlines = tombola__vocabulary_newlines(plan->vocabulary, &n_newlines);
+  }
+  size_t n = n_ends + n_newlines;
   struct exempt *exempt = tombola__new(&plan->allocator, 1, sizeof *exempt + n * sizeof exempt->ids[0]);
   if (!exempt) return tombola__no_memory(error);
-  exempt->count = find_exempt(plan, exempt->ids);
+  exempt->count = n;
+  if (n_ends) memcpy(exempt->ids, ends, n_ends * sizeof *ends);
+  if (n_newlines) memcpy(exempt->ids + n_ends, newlines, n_newlines * sizeof *newlines);
   *data = exempt;
   return TOMBOLA_OK;
 }
@@ -210,7 +201,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
                         .keeps_ties = call->dialect->xtc_keeps_ties,
                         .keeps_first = call->dialect->xtc_keeps_first,
                         .exempt = call->link->data};
-  size_t min_keep = (size_t)call->params->min_keep;
+  size_t min_keep = call->link->min_keep;
   bool ranks = call->dialect->draw_order == TOMBOLA__DRAW_AS_IS;
   if (c->dense && min_keep < 2 && above.threshold >= DENSE_LEAST) {
     status = apply_dense(&above, c);

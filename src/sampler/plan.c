@@ -55,6 +55,14 @@ static const struct tombola_custom_stage *find_custom(const struct tombola__plan
 
 /* ---- the chain ---- */
 
+static size_t min_keep_of(const struct tombola__plan *plan, const char *stage) {
+  const struct tombola__dialect *dialect = plan->dialect;
+  bool heeds = !dialect->min_keep_stages;
+  for (size_t i = 0; i < dialect->n_min_keep_stages; i++)
+    heeds = heeds || !strcmp(dialect->min_keep_stages[i], stage);
+  return heeds ? (size_t)plan->params.min_keep : 0;
+}
+
 static enum tombola_status add_link(struct tombola__plan *plan, const char *name,
                                     struct tombola_error *error) {
   const struct tombola_custom_stage *custom = find_custom(plan, name);
@@ -70,8 +78,11 @@ static enum tombola_status add_link(struct tombola__plan *plan, const char *name
     return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "samplers", "samplers names more than %d stages",
                          TOMBOLA__MAX_CHAIN);
   struct tombola__link *link = &plan->chain[plan->n_chain++];
-  *link = (struct tombola__link){
-      .stage = stage, .name = own, .custom = custom, .active = stage->active(&plan->params, plan->dialect)};
+  *link = (struct tombola__link){.stage = stage,
+                                 .name = own,
+                                 .custom = custom,
+                                 .min_keep = min_keep_of(plan, own),
+                                 .active = stage->active(&plan->params, plan->dialect)};
   if (stage->selects && plan->dialect->select_saves) plan->single_saves = true;
   return TOMBOLA_OK;
 }
@@ -111,17 +122,27 @@ static enum tombola_status add_own(struct tombola__plan *plan, struct tombola_er
   return add_all(plan, mirostat_order, TOMBOLA__COUNT(mirostat_order), false, error);
 }
 
-/* Greedy: what keeps the best candidate the best needn't run, and nothing after the temperature matters. A
- * zero temperature is greedy even when the order doesn't name the temperature: that is what its user asked
- * for. */
+/* The place of the temperature, n_chain when there is none. */
+static size_t temperature_place(const struct tombola__plan *plan) {
+  size_t i = 0;
+  while (i < plan->n_chain && plan->chain[i].stage != &tombola__stage_temperature)
+    i++;
+  return i;
+}
+
+/* Greedy: nothing from the temperature on matters, nor what keeps the best candidate the best, unless a stage
+ * follows that may change which is the best: what such a stage does depends on what was kept before it. A zero
+ * temperature is greedy even when the order doesn't name the temperature: that is what its user asked for. */
 static void make_greedy(struct tombola__plan *plan) {
-  bool after = false;
+  size_t end = temperature_place(plan), last = 0;
   for (size_t i = 0; i < plan->n_chain; i++) {
-    const struct tombola__stage *stage = plan->chain[i].stage;
-    bool skipped = plan->dialect->greedy_edits_only && !stage->edits && !plan->chain[i].custom;
-    if (after || skipped || stage->keeps_best) plan->chain[i].active = false;
-    if (stage == &tombola__stage_temperature) after = true;
+    struct tombola__link *link = &plan->chain[i];
+    bool skipped = plan->dialect->greedy_edits_only && !link->stage->edits && !link->custom;
+    if (skipped || i >= end) link->active = false;
+    if (link->active && !link->stage->keeps_best) last = i;
   }
+  for (size_t i = last; i < plan->n_chain; i++)
+    if (plan->chain[i].stage->keeps_best) plan->chain[i].active = false;
 }
 
 static enum tombola_status build_chain(struct tombola__plan *plan, struct tombola_error *error) {

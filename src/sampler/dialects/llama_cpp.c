@@ -7,6 +7,8 @@
 static const char *const order[] = {"logit_bias", "penalties", "dry",   "top_n_sigma", "top_k",
                                     "typical_p",  "top_p",     "min_p", "xtc",         "temperature"};
 
+static const char *const min_keep_stages[] = {"typical_p", "top_p", "min_p", "xtc"};
+
 static const struct tombola__default defaults[] = {{"temperature", 0.8},  {"top_k", 40},
                                                    {"top_p", 0.95},       {"min_p", 0.05},
                                                    {"repeat_last_n", 64}, {"dry_penalty_last_n", 64}};
@@ -30,6 +32,8 @@ const struct tombola__dialect tombola__dialect_llama_cpp = {
     .select_saves = true,        /* std::discrete_distribution needs no number to choose among one */
     .dry_breakers = breakers,
     .n_dry_breakers = TOMBOLA__COUNT(breakers),
+    .min_keep_stages = min_keep_stages,
+    .n_min_keep_stages = TOMBOLA__COUNT(min_keep_stages),
     .draw_order = TOMBOLA__DRAW_AS_IS,
     .draw_strict = false, /* the first running sum >= u * total */
     .generator = &tombola__mt19937,

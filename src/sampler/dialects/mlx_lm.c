@@ -11,6 +11,8 @@
 static const char *const order[] = {"logit_bias", "penalties", "top_p",      "min_p",
                                     "xtc",        "top_k",     "temperature"};
 
+static const char *const min_keep_stages[] = {"min_p"};
+
 static const struct tombola__default defaults[] = {
     {"temperature", 0},
     {"repeat_last_n", 20},
@@ -37,6 +39,8 @@ const struct tombola__dialect tombola__dialect_mlx_lm = {
     .xtc_exempts = true,
     .xtc_keeps_ties = true,
     .stages_share_generator = true,
+    .min_keep_stages = min_keep_stages,
+    .n_min_keep_stages = TOMBOLA__COUNT(min_keep_stages),
     .draw_order = TOMBOLA__DRAW_BY_ID,
     .draw_strict = true,
     .generator = &tombola__threefry,

@@ -13,6 +13,8 @@ static const char *const order[] = {"logit_bias", "penalties", "no_repeat_ngram"
                                     "top_k",      "top_p",     "min_p",           "typical_p",   "epsilon",
                                     "eta"};
 
+static const char *const min_keep_stages[] = {"top_p", "min_p", "typical_p", "epsilon", "eta"};
+
 static const struct tombola__default defaults[] = {
     {"temperature", 1},
     {"top_k", 50},
@@ -36,6 +38,8 @@ const struct tombola__dialect tombola__dialect_transformers = {
     .top_p_exceeds = false,
     .typical_exceeds = false,
     .typical_ties = true, /* a threshold on the value */
+    .min_keep_stages = min_keep_stages,
+    .n_min_keep_stages = TOMBOLA__COUNT(min_keep_stages),
     .draw_order = TOMBOLA__DRAW_BY_ID,
     .draw_strict = true,
     .generator = &tombola__mt19937,

@@ -96,7 +96,7 @@ enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct t
   for (size_t i = 0; i < plan->n_chain; i++) {
     if (!plan->chain[i].active) continue;
     if (plan->chain[i].in_draw) {
-      if (!s->filter_scale) s->filter_scale = s->candidates.scale;
+      if (s->filter_scale == 0) s->filter_scale = s->candidates.scale;
       continue;
     }
     struct tombola__stage_call call = tombola__call(s, i);

@@ -8,6 +8,10 @@ Needs PyPI's mlx[cpu] and mlx-lm; nothing else in the project does. The output b
 then come the rows ({"row": name, "f32": base64}), then a line a record: the request for `tombola sample --batch` with
 the row's logits left out, and the tokens that mlx-lm gave, one after the other from that seed, with nothing accepted
 between them.
+
+mlx 0.32.4 has two ways of drawing (its pull request 4177): by inverse CDF with one uniform where the logits are [1, V],
+which is how mlx-lm's generate_step calls it, and by Gumbel noise otherwise: for several rows, for a bare [V], and in
+earlier versions always. Both are recorded; `draw` in the request says which.
 """
 import base64
 import gzip
@@ -51,12 +55,12 @@ def rows():
     yield "banned500", banned
 
 
-def draw(row, case, seed):
+def draw(row, case, seed, rule):
     sampler = make_sampler(temp=case.get("temperature", 1.0), top_p=case.get("top_p", 0.0),
                            min_p=case.get("min_p", 0.0), top_k=case.get("top_k", 0),
                            xtc_probability=case.get("xtc_probability", 0.0),
                            xtc_threshold=case.get("xtc_threshold", 0.1))
-    logits = mx.array(row)[None]
+    logits = mx.array(row) if rule == "gumbel" else mx.array(row)[None]
     logprobs = logits - mx.logsumexp(logits, keepdims=True)  # as generate_step does
     mx.random.seed(seed)
     return [int(sampler(logprobs).item()) for _ in range(DRAWS)]
@@ -70,9 +74,10 @@ def main():
         lines.append({"row": name, "f32": base64.b64encode(row.tobytes()).decode()})
         for number, case in enumerate(CASES):
             seed = SEEDS[(index + number) % len(SEEDS)]
-            params = {"temperature": 1.0, **case}
-            request = {"dialect": "mlx-lm", "params": params, "seed": seed, "draws": DRAWS}
-            records.append({"row": name, "request": request, "tokens": draw(row, case, seed)})
+            for rule in ("cdf", "gumbel"):
+                params = {"temperature": 1.0, **case, "draw": rule}
+                request = {"dialect": "mlx-lm", "params": params, "seed": seed, "draws": DRAWS}
+                records.append({"row": name, "request": request, "tokens": draw(row, case, seed, rule)})
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines + records)
     sys.stdout.buffer.write(gzip.compress(text.encode(), 9, mtime=0))
     print(f"{version}: {sum(len(r['tokens']) for r in records)} draws", file=sys.stderr)

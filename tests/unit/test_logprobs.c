@@ -133,12 +133,12 @@ static void against_long_doubles(void **state) {
     tombola_token token = (tombola_token)support_below(&rng, 1000);
     size_t n = support_below(&rng, 30);
     const struct tombola_logprobs *l = look(sampler, row, 1000, TOMBOLA_LOGPROB_RAW, token, n);
-    long double sum = 0, best = -INFINITY;
+    long double sum = 0, best = -(long double)INFINITY;
     size_t before = 0, present = 0;
     for (int i = 0; i < 1000; i++)
-      best = row[i] > best ? row[i] : best;
+      best = (long double)row[i] > best ? (long double)row[i] : best;
     for (int i = 0; i < 1000; i++) {
-      sum += expl(row[i] - best);
+      sum += expl((long double)row[i] - best);
       present += row[i] > -INFINITY;
       before += row[i] > row[token] || (row[i] == row[token] && i < token);
     }
@@ -146,13 +146,13 @@ static void against_long_doubles(void **state) {
     assert_int_equal(l->count, n < present ? n : present);
     if (row[token] > -INFINITY) {
       assert_int_equal(l->rank, before);
-      assert_true(is_close(l->logprob, row[token] - lse));
+      assert_true(is_close(l->logprob, (long double)row[token] - lse));
     } else {
       assert_true(l->rank == SIZE_MAX && l->logprob == -INFINITY);
     }
     for (size_t i = 0; i < l->count; i++) {
       struct tombola_logprob t = l->top[i];
-      assert_true(is_close(t.logprob, row[t.id] - lse));
+      assert_true(is_close(t.logprob, (long double)row[t.id] - lse));
       if (i) {
         tombola_token above = l->top[i - 1].id;
         assert_true(row[above] > row[t.id] || (row[above] == row[t.id] && above < t.id));

@@ -141,15 +141,14 @@ TOMBOLA_API enum tombola_status tombola_speculation_new(tombola_model *target,
                                                         tombola_speculation **out, struct tombola_error *error);
 TOMBOLA_API void tombola_speculation_free(tombola_speculation *speculation);
 
-/* What speculation did in one generation. All that is counted was computed; `accepted` and `emitted` became part
- * of the answer. */
+/* What speculation did in one generation. */
 struct tombola_speculation_stats {
   size_t rounds;         /* forward passes of the target after the prompt's */
   size_t drafted_rounds; /* those that had a draft */
   size_t paused_rounds;  /* those in which the governor paused */
   size_t drafted;        /* tokens proposed */
-  size_t accepted;       /* of them, those that are in the answer */
-  size_t emitted;        /* tokens that the rounds gave */
+  size_t accepted;       /* of them, those that were taken; a banned phrase may have taken some back later */
+  size_t emitted;        /* tokens of the answer but for the first, which the prompt gave, and forced ones */
   size_t failures;       /* rounds in which the draft model gave nothing: it failed, or its context is full */
   double acceptance_rate;  /* accepted / drafted; 0 without drafts */
   double tokens_per_round; /* emitted / rounds; 0 without rounds */

@@ -238,6 +238,7 @@ static enum tombola_status wind_up(struct tombola__generation *g, enum tombola_s
   struct tombola_error *error = g->error;
   if (status != TOMBOLA_OK) g->error = NULL; /* the first one counts */
   enum tombola_status last = tombola__release_all(g);
+  tombola__speculation_end(g);
   if (g->text && !g->refused && tombola_text_stopped(g->text) < 0) {
     enum tombola_status flushed = tombola_text_finish(g->text, g->params.on_piece, g->params.context);
     if (flushed == TOMBOLA_CANCELLED) flushed = TOMBOLA_OK; /* it has ended already */

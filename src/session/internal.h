@@ -209,6 +209,8 @@ enum tombola_status tombola__one_token(struct tombola__generation *g);
 
 /* Makes rounds of the generation draft and judge, if its parameters have a speculation. */
 enum tombola_status tombola__speculation_begin(struct tombola__generation *g);
+/* Completes the statistics, once all is released. */
+void tombola__speculation_end(struct tombola__generation *g);
 
 /* ---- session.c ---- */
 

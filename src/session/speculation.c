@@ -146,10 +146,7 @@ static enum tombola_status judge(struct tombola__generation *g, tombola_speculat
     struct tombola__taken taken = {.token = token, .logprobs = tombola_sampler_logprobs(g->sampler)};
     status = tombola__take(g, &taken, &verdict);
     if (status != TOMBOLA_OK) return status;
-    if (g->position > position) {
-      g->stats.speculation.emitted++;
-      *accepted += stands;
-    }
+    *accepted += stands && g->position > position;
     if (verdict != TOMBOLA__GO_ON || !stands) return TOMBOLA_OK;
   }
   return TOMBOLA_OK;
@@ -173,26 +170,15 @@ static enum tombola_status drafted_round(struct tombola__generation *g, tombola_
   return status;
 }
 
-static enum tombola_status plain_round(struct tombola__generation *g) {
-  size_t position = g->position;
-  enum tombola_status status = tombola__one_token(g);
-  g->stats.speculation.emitted += g->position > position;
-  return status;
-}
-
 /* Only where all but the last token is in the cache does a draft fit behind it; the row after the prompt is
  * there without a forward pass, and its token is no round's. */
 static enum tombola_status speculative_round(struct tombola__generation *g) {
   tombola_speculation *s = g->round_state;
-  struct tombola_speculation_stats *stats = &g->stats.speculation;
   if (g->row_valid && g->session->count == g->position) return tombola__one_token(g);
   bool ready = g->session->count + 1 == g->position;
   size_t n = ready && !s->off ? make_draft(g, s) : 0;
-  stats->rounds++;
-  enum tombola_status status = n > 0 ? drafted_round(g, s, n) : plain_round(g);
-  stats->tokens_per_round = (double)stats->emitted / (double)stats->rounds;
-  if (stats->drafted > 0) stats->acceptance_rate = (double)stats->accepted / (double)stats->drafted;
-  return status;
+  g->stats.speculation.rounds++;
+  return n > 0 ? drafted_round(g, s, n) : tombola__one_token(g);
 }
 
 enum tombola_status tombola__speculation_begin(struct tombola__generation *g) {
@@ -214,4 +200,13 @@ enum tombola_status tombola__speculation_begin(struct tombola__generation *g) {
   g->round = speculative_round;
   g->round_state = s;
   return TOMBOLA_OK;
+}
+
+void tombola__speculation_end(struct tombola__generation *g) {
+  struct tombola_speculation_stats *stats = &g->stats.speculation;
+  if (stats->rounds == 0) return;
+  size_t others = g->stats.forced + 1; /* and the first token, which the prompt gave */
+  stats->emitted = g->stats.generated > others ? g->stats.generated - others : 0;
+  stats->tokens_per_round = (double)stats->emitted / (double)stats->rounds;
+  if (stats->drafted > 0) stats->acceptance_rate = (double)stats->accepted / (double)stats->drafted;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KNOWN_NAMES "scalar, avx2"
+#define KNOWN_NAMES "scalar, avx2, neon"
 
 static const struct tombola__kernels *scalar_table(void) {
   return &tombola__kernels_scalar;
@@ -19,7 +19,7 @@ static const struct tombola__kernels *scalar_table(void) {
 static const struct {
   const char *name;
   const struct tombola__kernels *(*table)(void);
-} sets[] = {{"avx2", tombola__kernels_avx2}, {"scalar", scalar_table}};
+} sets[] = {{"avx2", tombola__kernels_avx2}, {"neon", tombola__kernels_neon}, {"scalar", scalar_table}};
 
 const struct tombola__kernels *tombola__kernels_find(const char *name) {
   for (size_t i = 0; i < TOMBOLA__COUNT(sets); i++)

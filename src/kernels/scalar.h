@@ -12,6 +12,8 @@ extern const struct tombola__kernels tombola__kernels_scalar;
 
 /* The table for x86-64 with AVX2, FMA and F16C; NULL when this machine or this build hasn't got it. */
 const struct tombola__kernels *tombola__kernels_avx2(void);
+/* The table for 64-bit ARM; NULL elsewhere. */
+const struct tombola__kernels *tombola__kernels_neon(void);
 
 /* load64 of the table; the other sets use it for the last, short block of a row. */
 void tombola__scalar_load64(const struct tombola_row *row, const uint32_t *mask, size_t block, float *out);

@@ -27,9 +27,13 @@ struct sample_row {
  * sample_request_free. */
 struct sample_request {
   struct tombola_sampler_params params;
-  const char **samplers;           /* what params.samplers points to */
-  char *sampler_text;              /* the names that samplers points to */
-  struct tombola_logit_bias *bias; /* what params.logit_bias points to */
+  const char **samplers;                    /* what params.samplers points to */
+  char *sampler_text;                       /* the names that samplers points to */
+  struct tombola_logit_bias *bias;          /* what params.logit_bias points to */
+  struct tombola_logit_bias *fallback_bias; /* and params.fallback_bias */
+  tombola_token *suppress;                  /* and params.suppress */
+  const char **breakers;                    /* and params.dry_sequence_breakers */
+  char *breaker_text;                       /* the texts that breakers points to */
   struct sample_row row;
   tombola_token *history;
   size_t n_history;

@@ -79,31 +79,83 @@ static bool bias_pair(yyjson_val *value, struct tombola_logit_bias *out) {
   return bias_of(yyjson_arr_get(value, 1), &out->bias);
 }
 
-static enum tombola_status logit_bias_of(yyjson_val *value, struct sample_request *request,
-                                         struct tombola_error *error) {
+static enum tombola_status biases_of(yyjson_val *value, const char *name, struct tombola_logit_bias **out,
+                                     size_t *count, struct tombola_error *error) {
   size_t n = yyjson_is_obj(value) ? yyjson_obj_size(value) : yyjson_arr_size(value);
   bool fine = yyjson_is_obj(value) || yyjson_is_arr(value);
-  free(request->bias);
-  request->bias = malloc((n + 1) * sizeof *request->bias);
-  if (!request->bias) return sample_fail(error, TOMBOLA_NO_MEMORY, "logit_bias", "out of memory");
+  free(*out);
+  struct tombola_logit_bias *bias = *out = malloc((n + 1) * sizeof *bias);
+  if (!bias) return sample_fail(error, TOMBOLA_NO_MEMORY, name, "out of memory");
   if (yyjson_is_obj(value)) {
     yyjson_obj_iter iter = yyjson_obj_iter_with(value);
     for (size_t i = 0; fine && i < n; i++) {
       yyjson_val *key = yyjson_obj_iter_next(&iter);
-      fine = token_of_key(key, &request->bias[i].token) &&
-             bias_of(yyjson_obj_iter_get_val(key), &request->bias[i].bias);
+      fine = token_of_key(key, &bias[i].token) && bias_of(yyjson_obj_iter_get_val(key), &bias[i].bias);
     }
   } else {
     yyjson_arr_iter iter = yyjson_arr_iter_with(value);
     for (size_t i = 0; fine && i < n; i++)
-      fine = bias_pair(yyjson_arr_iter_next(&iter), &request->bias[i]);
+      fine = bias_pair(yyjson_arr_iter_next(&iter), &bias[i]);
   }
-  if (!fine)
-    return bad(error, "logit_bias",
-               "{\"id\": bias} or [[id, bias]], a bias being a number, \"-inf\" or false");
-  request->params.logit_bias = request->bias;
-  request->params.n_logit_bias = n;
+  *count = n;
+  return fine ? TOMBOLA_OK
+              : bad(error, name, "{\"id\": bias} or [[id, bias]], a bias being a number, \"-inf\" or false");
+}
+
+/* Texts are copied, one behind the other, because the document is freed before the sampler is made. */
+static enum tombola_status texts_of(yyjson_val *array, const char *name, const char *expected,
+                                    const char ***out, char **room, struct tombola_error *error) {
+  size_t n = yyjson_arr_size(array), length = 0;
+  yyjson_arr_iter iter = yyjson_arr_iter_with(array);
+  for (size_t i = 0; i < n; i++) {
+    yyjson_val *text = yyjson_arr_iter_next(&iter);
+    if (!yyjson_is_str(text)) return bad(error, name, expected);
+    length += yyjson_get_len(text) + 1;
+  }
+  if (!yyjson_is_arr(array)) return bad(error, name, expected);
+  free(*out);
+  free(*room);
+  *out = malloc((n + 1) * sizeof **out);
+  char *at = *room = malloc(length + 1);
+  if (!*out || !at) return sample_fail(error, TOMBOLA_NO_MEMORY, name, "out of memory");
+  iter = yyjson_arr_iter_with(array);
+  for (size_t i = 0; i < n; i++) {
+    yyjson_val *text = yyjson_arr_iter_next(&iter);
+    (*out)[i] = at;
+    memcpy(at, yyjson_get_str(text), yyjson_get_len(text) + 1);
+    at += yyjson_get_len(text) + 1;
+  }
   return TOMBOLA_OK;
+}
+
+/* A parameter that is a list. */
+static enum tombola_status list_of(yyjson_val *value, const struct tombola_param_info *info,
+                                   struct sample_request *request, struct tombola_error *error) {
+  struct tombola_sampler_params *params = &request->params;
+  enum tombola_status status;
+  if (info->type == TOMBOLA_PARAM_LOGIT_BIAS) {
+    bool own = strcmp(info->name, "logit_bias") == 0;
+    struct tombola_logit_bias **list = own ? &request->bias : &request->fallback_bias;
+    status =
+        biases_of(value, info->name, list, own ? &params->n_logit_bias : &params->n_fallback_bias, error);
+    *(own ? &params->logit_bias : &params->fallback_bias) = *list;
+  } else if (info->type == TOMBOLA_PARAM_TOKENS) {
+    free(request->suppress);
+    request->suppress = NULL;
+    status = ids_of(value, info->name, &request->suppress, &params->n_suppress, error);
+    params->suppress = request->suppress;
+  } else {
+    status =
+        texts_of(value, info->name, "an array of texts", &request->breakers, &request->breaker_text, error);
+    params->dry_sequence_breakers = request->breakers;
+    params->n_dry_sequence_breakers = yyjson_arr_size(value);
+  }
+  return status;
+}
+
+static bool is_list(const struct tombola_param_info *info) {
+  return info && (info->type == TOMBOLA_PARAM_LOGIT_BIAS || info->type == TOMBOLA_PARAM_TOKENS ||
+                  info->type == TOMBOLA_PARAM_STRINGS);
 }
 
 static enum tombola_status params_of(yyjson_val *object, struct sample_request *request,
@@ -116,8 +168,8 @@ static enum tombola_status params_of(yyjson_val *object, struct sample_request *
     yyjson_val *value = yyjson_obj_iter_get_val(key);
     const struct tombola_param_info *info = tombola_param_find(name);
     enum tombola_status status;
-    if (info && info->type == TOMBOLA_PARAM_LOGIT_BIAS) {
-      status = logit_bias_of(value, request, error);
+    if (is_list(info)) {
+      status = list_of(value, info, request, error);
     } else {
       const char *text = text_of(value, room, sizeof room);
       if (!text)
@@ -129,32 +181,13 @@ static enum tombola_status params_of(yyjson_val *object, struct sample_request *
   return TOMBOLA_OK;
 }
 
-/* The names are copied, one behind the other, because the document is freed before the sampler is made. */
 static enum tombola_status samplers_of(yyjson_val *array, struct sample_request *request,
                                        struct tombola_error *error) {
-  size_t n = yyjson_arr_size(array), length = 0;
-  yyjson_arr_iter iter = yyjson_arr_iter_with(array);
-  for (size_t i = 0; i < n; i++) {
-    yyjson_val *name = yyjson_arr_iter_next(&iter);
-    if (!yyjson_is_str(name)) return bad(error, "samplers", "an array of stage names");
-    length += yyjson_get_len(name) + 1;
-  }
-  if (!yyjson_is_arr(array)) return bad(error, "samplers", "an array of stage names");
-  request->samplers = malloc((n + 1) * sizeof *request->samplers);
-  request->sampler_text = malloc(length + 1);
-  if (!request->samplers || !request->sampler_text)
-    return sample_fail(error, TOMBOLA_NO_MEMORY, "samplers", "out of memory");
-  char *at = request->sampler_text;
-  iter = yyjson_arr_iter_with(array);
-  for (size_t i = 0; i < n; i++) {
-    yyjson_val *name = yyjson_arr_iter_next(&iter);
-    request->samplers[i] = at;
-    memcpy(at, yyjson_get_str(name), yyjson_get_len(name) + 1);
-    at += yyjson_get_len(name) + 1;
-  }
+  enum tombola_status status = texts_of(array, "samplers", "an array of stage names", &request->samplers,
+                                        &request->sampler_text, error);
   request->params.samplers = request->samplers;
-  request->params.n_samplers = n;
-  return TOMBOLA_OK;
+  request->params.n_samplers = yyjson_arr_size(array);
+  return status;
 }
 
 static enum tombola_status seed_of(yyjson_val *value, struct sample_request *request,
@@ -265,7 +298,8 @@ static void add_kept(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct sam
     yyjson_mut_arr_add_int(doc, tokens, result->tokens[i]);
 }
 
-bool sample_write_result(FILE *out, const struct sample_result *result, const struct sample_request *request) {
+bool sample_write_result(FILE *out, const struct sample_result *result,
+                         const struct sample_request *request) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   const struct tombola_candidate **order = malloc((result->n_kept + 1) * sizeof *order);
   if (!doc || !order) {

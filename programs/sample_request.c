@@ -10,6 +10,10 @@ void sample_request_free(struct sample_request *request) {
   free(request->samplers);
   free(request->sampler_text);
   free(request->bias);
+  free(request->fallback_bias);
+  free(request->suppress);
+  free(request->breakers);
+  free(request->breaker_text);
   free(request->row.memory);
   free(request->history);
   free(request->mask_words);

@@ -72,9 +72,11 @@ class MlxLm(plain.Model):
             self.items = [ranked(self.items)[0]]
 
     def draw(self):
-        """categorical: the first of the largest logit + noise. Near are those within a few units of it."""
+        """categorical. By Gumbel noise it is the first of the largest logit + noise; near are those within a few units."""
         if self.get("temperature", 0.0) == 0:
             return self.items[0][0], {self.items[0][0]}
+        if self.get("draw", "cdf") == "cdf":
+            return plain.draw(sorted(self.items), self.stream.uniforms(1)[0], strict=True)
         noise = self.stream.uniforms(self.vocab)
         scored = sorted(((x + gumbel(noise[i]), -i) for i, x in self.items), reverse=True)
         best, token = scored[0]

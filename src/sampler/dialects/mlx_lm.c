@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mlx-lm 0.32.2 on mlx 0.32.4 (mlx_lm/sample_utils.py: make_sampler, make_logits_processors;
  * mlx_lm/generate.py, mlx_lm/server.py for the defaults, which agree). Filters work on log-probabilities, the
- * temperature comes last, the draw is mx.random.categorical over the whole row.
+ * temperature comes last, the draw is mx.random.categorical. For logits of [1, V], as its generate_step has them, mlx
+ * 0.32.4 draws by inverse CDF with one uniform; for a batch, for a bare [V], and in earlier versions, by Gumbel noise:
+ * `draw` gumbel is that.
  *
  * Its three penalties have a window each; here repeat_last_n is the window of all. top_k of the vocabulary's
  * size or more raises an exception there; here it is off, as everywhere. A gate that equals xtc_probability
@@ -16,8 +18,6 @@ static const char *const min_keep_stages[] = {"min_p"};
 static const struct tombola__default defaults[] = {
     {"temperature", 0},
     {"repeat_last_n", 20},
-    {"draw", TOMBOLA_DRAW_GUMBEL},
-
 };
 
 const struct tombola__dialect tombola__dialect_mlx_lm = {

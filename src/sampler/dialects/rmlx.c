@@ -17,7 +17,6 @@ static const struct tombola__default defaults[] = {
     {"temperature", 1},
     {"repeat_last_n", 20},
     {"penalty_scope", TOMBOLA_SCOPE_OUTPUT},
-
 };
 
 const struct tombola__dialect tombola__dialect_rmlx = {

@@ -19,6 +19,7 @@ import collections
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -265,6 +266,8 @@ def main():
     args = parser.parse_args(arguments[:split])
     if args.what == "self-test":
         return self_test()
+    os.environ["CMOCKA_TEST_ABORT"] = "1"  # a test that fails ends there: that it does is all that is asked
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     mutations, problems = read_table(os.path.join(args.source, TABLE))
     unknown = set(args.only) - {m.id for m in mutations}
     problems += [f"there is no mutation {name}" for name in sorted(unknown)]

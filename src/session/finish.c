@@ -315,10 +315,12 @@ static enum tombola_status settle(struct tombola__generation *g, bool *turned) {
   struct tombola__held *held = tombola__held_at(g, g->n_held - 1);
   enum tombola_channel before = g->place.channel;
   size_t length;
+  bool moved = false;
   const char *bytes = tombola__text_of(g, held->token, &length);
   if (g->bans.on) {
     enum tombola_status status = look_for_phrases(g, bytes, length, turned);
-    if (status != TOMBOLA_OK || *turned) return status;
+    if (status != TOMBOLA_OK) return status;
+    if (*turned) return look_at_limits(g, &moved); /* rollbacks take time, too */
   }
   if (g->has_markers) {
     tombola__think_scan(g, bytes, length);
@@ -328,7 +330,6 @@ static enum tombola_status settle(struct tombola__generation *g, bool *turned) {
   }
   held->after = g->place;
   enum tombola_status status = release_but(g, g->bans.on ? tombola__bans_hold(g) : 0);
-  bool moved = false;
   if (status == TOMBOLA_OK) status = look_at_limits(g, &moved);
   *turned = *turned || moved;
   return status;

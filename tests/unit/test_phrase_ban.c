@@ -402,6 +402,28 @@ static void test_limits(void **state) {
   assert_int_equal(p.stats.rolled_back, 9);
 }
 
+/* Rollbacks take time, and the limit of time holds among them. */
+static void test_time(void **state) {
+  (void)state;
+  const char slow[] =
+      "{\"vocab\": [\"<eos>\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\", \"h\", \"i\"], \"end\": [],"
+      " \"after\": \"repeat\", \"delay_ms\": 10,"
+      " \"steps\": [{\"logits\": [\"-inf\", 9, 8, 7, 6, 5, 4, 3, 2, 1]}]}";
+  struct tombola_bytes list[9];
+  struct tombola_phrase_bans bans =
+      bans_of(list, (const char *const[]){"a", "b", "c", "d", "e", "f", "g", "h", NULL});
+  struct play p = {.params = {.bans = &bans, .max_tokens = 1}};
+  const tombola_token prompt = 1;
+  play(&p, slow, &prompt, 1);
+  play_ok(&p, TOMBOLA_STOP_MAX_TOKENS);
+  play_tokens(&p, (const tombola_token[]){9}, 1);
+  assert_int_equal(p.stats.rollbacks, 8);
+  p.params.time_limit = 0.045;
+  play(&p, slow, &prompt, 1);
+  play_ok(&p, TOMBOLA_STOP_TIME_LIMIT);
+  assert_in_range(p.stats.rollbacks, 1, 5);
+}
+
 /* A chain of tokens that each could begin the phrase again: only so many are held back, and when the phrase
  * begins with one that was let go, the first that is still held stands for it. The phrase never shows. */
 static void test_long_chain(void **state) {
@@ -647,6 +669,7 @@ int main(void) {
       cmocka_unit_test(test_law),
       cmocka_unit_test(test_case),
       cmocka_unit_test(test_dead_end),
+      cmocka_unit_test(test_time),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_long_chain),
       cmocka_unit_test(test_with_budget),

@@ -4,6 +4,8 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "tombola/tombola.h"
 
@@ -83,6 +85,36 @@ static void test_bias_adds_up(void **state) {
   assert_true(c[0].logit == 1.5f && c[1].logit == 5.25f && c[2].logit == 3);
 }
 
+/* Temperature 0 is greedy under every dialect, where equals have one answer, and the least above minfer's bound, which
+ * is the highest, is not. */
+static void test_greedy(void **state) {
+  (void)state;
+  const float row[3] = {1, 5, 5};
+  struct tombola_row r = {row, 3, TOMBOLA_F32};
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    struct tombola_sampler_params params = neutral(tombola_dialect_at(d)->name);
+    for (int hot = 0; hot < 2; hot++) {
+      tombola_sampler *s = NULL;
+      char chain[1024];
+      params.temperature = hot ? 1e-6f : 0;
+      params.seed_mode = TOMBOLA_SEED_FIXED;
+      params.seed = 1;
+      assert_int_equal(tombola_sampler_new(&params, NULL, 3, NULL, &s, NULL), TOMBOLA_OK);
+      tombola_sampler_describe(s, chain, sizeof chain);
+      assert_non_null(strstr(chain, hot ? "-> draw" : "-> greedy"));
+      bool second = false;
+      for (int i = 0; i < 50; i++) {
+        tombola_token token;
+        assert_int_equal(tombola_sampler_sample(s, &r, NULL, &token), TOMBOLA_OK);
+        second = second || token == 2;
+        assert_true(token == 1 || token == 2);
+      }
+      assert_int_equal(second, hot);
+      tombola_sampler_free(s);
+    }
+  }
+}
+
 /* dry sees its own window, however much history another stage keeps: 5 was followed by 6, but six tokens ago. */
 static void test_dry_window(void **state) {
   (void)state;
@@ -115,6 +147,7 @@ int main(void) {
       cmocka_unit_test(test_top_p),
       cmocka_unit_test(test_min_p),
       cmocka_unit_test(test_bias_adds_up),
+      cmocka_unit_test(test_greedy),
       cmocka_unit_test(test_dry_window),
   };
   return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);

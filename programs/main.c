@@ -16,6 +16,8 @@ const struct command commands[] = {
      "what a dialect keeps of a row of logits, and what it draws", "[FILE]", command_sample},
     {"bench", COMMAND_BENCH, "Check and measure a sampler", "how fast sampling is here, beside llama.cpp's",
      NULL, command_bench},
+    {"dialects", COMMAND_DIALECTS, "Check and measure a sampler", "the engines' rules side by side", "[NAME...]",
+     command_dialects},
     {"selftest", COMMAND_SELFTEST, "Check and measure a sampler",
      "whether this build samples as it should on this machine", NULL, command_selftest},
     {NULL, 0, NULL, NULL, NULL, NULL}};

@@ -27,9 +27,10 @@ enum {
   COMMAND_SAMPLE = 8,
   COMMAND_BENCH = 16,
   COMMAND_SELFTEST = 32,
+  COMMAND_DIALECTS = 64,
   COMMAND_ANSWERS = COMMAND_RUN | COMMAND_CHAT, /* what loads a model and answers */
   COMMAND_SAMPLES = COMMAND_ANSWERS | COMMAND_SAMPLE,
-  COMMAND_ALL = 63
+  COMMAND_ALL = 127
 };
 
 struct command {
@@ -52,6 +53,7 @@ int command_chat(struct options *options);
 int command_models(struct options *options);
 int command_sample(struct options *options);
 int command_bench(struct options *options);
+int command_dialects(struct options *options);
 int command_selftest(struct options *options);
 
 /* ---- values

@@ -164,6 +164,11 @@ TOMBOLA_API const struct tombola_param_info *tombola_param_find(const char *name
 TOMBOLA_API enum tombola_status tombola_sampler_params_default(struct tombola_sampler_params *params,
                                                                const char *dialect,
                                                                struct tombola_error *error);
+/* The same for a server, where an engine's server has other defaults than its program: mlxcel's temperature, say,
+ * or minfer's seed, which is random for each request. */
+TOMBOLA_API enum tombola_status tombola_sampler_params_default_server(struct tombola_sampler_params *params,
+                                                                      const char *dialect,
+                                                                      struct tombola_error *error);
 
 /* Sets one parameter from text ("0.9", "-1", "all"). NOT_FOUND for an unknown name; INVALID_ARGUMENT, naming
  * the parameter, the value and the range, for text that isn't a number or is outside the dialect's range. */
@@ -193,6 +198,11 @@ struct tombola_dialect_info {
 TOMBOLA_API size_t tombola_dialect_count(void);
 TOMBOLA_API const struct tombola_dialect_info *tombola_dialect_at(size_t index);
 TOMBOLA_API const struct tombola_dialect_info *tombola_dialect_find(const char *name);
+/* A rule of a dialect that is no parameter, for people: its name (static) into *name, what holds into `text`,
+ * NUL-terminated and cut to `size`. NOT_FOUND for an unknown dialect, and past the last rule: all dialects have
+ * the same rules in the same order. */
+TOMBOLA_API enum tombola_status tombola_dialect_rule(const char *dialect, size_t index, const char **name,
+                                                     char *text, size_t size);
 
 TOMBOLA_API size_t tombola_stage_count(void);
 /* The stage's name, static, in the order of the reference; NULL past the end. */

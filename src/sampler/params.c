@@ -213,8 +213,15 @@ static enum tombola_status check_struct(const struct tombola_sampler_params *par
                        "struct_size must be sizeof(struct tombola_sampler_params)");
 }
 
-enum tombola_status tombola_sampler_params_default(struct tombola_sampler_params *params,
-                                                   const char *dialect_name, struct tombola_error *error) {
+/* On top of the dialect's defaults; what a program that is no server leaves out. */
+static void fill_server_defaults(struct tombola_sampler_params *whole,
+                                 const struct tombola__dialect *dialect) {
+  set_defaults(whole, dialect->server_defaults, dialect->n_server_defaults);
+  if (dialect->server_seed_random) whole->seed_mode = TOMBOLA_SEED_RANDOM;
+}
+
+static enum tombola_status give_defaults(struct tombola_sampler_params *params, const char *dialect_name,
+                                         bool server, struct tombola_error *error) {
   enum tombola_status status = check_struct(params, error);
   const struct tombola__dialect *dialect;
   if (!status) status = find_dialect(dialect_name, &dialect, error);
@@ -222,10 +229,21 @@ enum tombola_status tombola_sampler_params_default(struct tombola_sampler_params
   size_t size = params->struct_size;
   struct tombola_sampler_params whole;
   fill_defaults(&whole, dialect);
+  if (server) fill_server_defaults(&whole, dialect);
   memset(params, 0, size);
   memcpy(params, &whole, size < sizeof whole ? size : sizeof whole);
   params->struct_size = size;
   return TOMBOLA_OK;
+}
+
+enum tombola_status tombola_sampler_params_default(struct tombola_sampler_params *params, const char *dialect,
+                                                   struct tombola_error *error) {
+  return give_defaults(params, dialect, false, error);
+}
+
+enum tombola_status tombola_sampler_params_default_server(struct tombola_sampler_params *params,
+                                                          const char *dialect, struct tombola_error *error) {
+  return give_defaults(params, dialect, true, error);
 }
 
 enum tombola_status tombola__params_resolve(const struct tombola_sampler_params *params,

@@ -6,6 +6,7 @@
  * in 4.3BSD's log1p). ln 2 = HIGH + LOW, and HIGH has so few bits that e * HIGH is exact. */
 #include "log.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,12 +15,13 @@
 #define ROOT     0x3F3504F3u /* sqrt(1/2) */
 #define ONE      0x3F800000u
 
-#define PLUS_INFINITY  0x7F800000u
-#define MINUS_INFINITY 0xFF800000u
+#define PLUS_INFINITY 0x7F800000u
 
-static inline float logarithm(float x) {
+float tombola__logf(float x) {
   uint32_t bits, fraction;
   memcpy(&bits, &x, sizeof bits);
+  if (bits == 0) return -INFINITY;
+  if (bits == PLUS_INFINITY) return INFINITY;
   uint32_t moved = bits + (ONE - ROOT);
   float e = (float)((int32_t)(moved >> 23) - 127);
   fraction = (moved & 0x7FFFFFu) + ROOT;
@@ -30,21 +32,5 @@ static inline float logarithm(float x) {
   float z = s * s;
   float tail = z * (0x1.555556p-1f + z * (0x1.99999ap-2f + z * (0x1.24924ap-2f + z * 0x1.c71c72p-3f)));
   float half = 0.5f * f * f;
-  float value = e * LN2_HIGH - ((half - (s * (half + tail) + e * LN2_LOW)) - f);
-  /* Chosen by masks: a branch, and a comparison of floats, would keep the loop below from being vectorised.
-   */
-  uint32_t out, zero = -(uint32_t)(bits == 0), infinite = -(uint32_t)(bits == PLUS_INFINITY);
-  memcpy(&out, &value, sizeof out);
-  out = (out & ~(zero | infinite)) | (MINUS_INFINITY & zero) | (PLUS_INFINITY & infinite);
-  memcpy(&value, &out, sizeof value);
-  return value;
-}
-
-float tombola__logf(float x) {
-  return logarithm(x);
-}
-
-void tombola__gumbel64(const float *uniforms, float *gumbel) {
-  for (int i = 0; i < 64; i++)
-    gumbel[i] = -logarithm(-logarithm(uniforms[i]));
+  return e * LN2_HIGH - ((half - (s * (half + tail) + e * LN2_LOW)) - f);
 }

@@ -23,6 +23,10 @@ static float relative(const struct tombola__candidates *c, float logit) {
   return (logit - c->max) * c->scale;
 }
 
+static float gumbel(float uniform) {
+  return -tombola__logf(-tombola__logf(uniform));
+}
+
 /* A token without noise above -inf (mlx's uniform can be 0) still beats none. */
 static void offer(struct search *s, float logit, float noise, tombola_token id) {
   if (!(logit > -INFINITY)) return;
@@ -33,15 +37,21 @@ static void offer(struct search *s, float logit, float noise, tombola_token id) 
   s->token = id;
 }
 
+/* To win, a token's noise g = -ln(-ln u) must reach best - x. As -ln u >= 1 - u, that needs
+ * 1 - u <= exp(x) / exp(best), which is true of few tokens: only theirs is made. The margin is wider than the
+ * roundings, so that nothing is lost. */
 static void search_block(struct search *s, size_t b) {
+  const struct tombola__candidates *c = s->c;
   uint32_t words[TOMBOLA__BLOCK];
-  float noise[TOMBOLA__BLOCK], room[TOMBOLA__BLOCK];
-  const float *logits = tombola__candidates_block(s->c, b, room);
-  s->noise->words64(&s->key, s->c->row.count, b * TOMBOLA__BLOCK, words);
-  s->noise->uniform64(words, noise);
-  tombola__gumbel64(noise, noise);
+  float uniforms[TOMBOLA__BLOCK], weights[TOMBOLA__BLOCK], room[TOMBOLA__BLOCK];
+  const float *logits = tombola__candidates_block(c, b, room);
+  c->kernels->expsum64(logits, c->max, c->scale, weights);
+  s->noise->words64(&s->key, c->row.count, b * TOMBOLA__BLOCK, words);
+  s->noise->uniform64(words, uniforms);
+  float reach = (float)(1.001 * exp(-(double)s->best));
   for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
-    offer(s, logits[i], noise[i], (tombola_token)(b * TOMBOLA__BLOCK + i));
+    if (!(1.0f - uniforms[i] > weights[i] * reach))
+      offer(s, logits[i], gumbel(uniforms[i]), (tombola_token)(b * TOMBOLA__BLOCK + i));
 }
 
 /* The best candidate's block first: what it gives lets most others be passed over. */
@@ -63,7 +73,7 @@ static void search_list(struct search *s) {
     struct tombola__entry entry = c->list[i];
     if (relative(c, entry.logit) + TOMBOLA__GUMBEL_MAX < s->best) continue;
     float u = s->noise->uniform(s->noise->word(&s->key, c->row.count, (size_t)entry.id));
-    offer(s, entry.logit, -tombola__logf(-tombola__logf(u)), entry.id);
+    offer(s, entry.logit, gumbel(u), entry.id);
   }
 }
 

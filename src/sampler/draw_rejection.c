@@ -261,8 +261,9 @@ enum tombola_status tombola__rejection_support(struct tombola_sampler *sampler) 
 /* ---- the plan ---- */
 
 /* Which keeps the draw can make: those at the end of the chain, when their rules are tests of this kind. Two
- * at once are judged over the whole row (mlxcel's kernel); a dialect that takes the mass of top_p from what
- * top_k left keeps its own stages, and the draw is over what they leave. */
+ * at once are judged over the whole row, and equal weights share their fate, in a dialect whose engine has
+ * this draw (mlxcel's kernel); a dialect that takes the mass of top_p from what top_k left keeps its own
+ * stages, and the draw is over what they leave. */
 void tombola__rejection_plan(struct tombola__plan *plan) {
   const struct tombola_sampler_params *params = &plan->params;
   const struct tombola__dialect *dialect = plan->dialect;
@@ -295,8 +296,8 @@ void tombola__rejection_plan(struct tombola__plan *plan) {
                                                 .k = k ? (size_t)params->top_k : 0,
                                                 .p = p ? (double)params->top_p : 1,
                                                 .min_p = m ? params->min_p : 0,
-                                                .k_ties = dialect->top_k_ties,
-                                                .p_ties = dialect->top_p_ties,
+                                                .k_ties = dialect->top_k_ties || dialect->rejection_joint,
+                                                .p_ties = dialect->top_p_ties || dialect->rejection_joint,
                                                 .p_exceeds = dialect->top_p_exceeds};
   if (k) k->in_draw = true;
   if (p) p->in_draw = true;

@@ -139,23 +139,14 @@ static void logarithm(void **state) {
   assert_same_bits(tombola__logf(INFINITY), INFINITY);
 }
 
-static void gumbel_noise(void **state) {
+/* The bound by which blocks are passed over, at the uniforms that give most. */
+static void gumbel_bound(void **state) {
   (void)state;
-  struct support_rng rng = support_rng(61);
-  float uniforms[64], noise[64];
-  for (int round = 0; round < 1000; round++) {
-    for (int i = 0; i < 64; i++)
-      uniforms[i] = tombola__noise_threefry.uniform(support_u32(&rng));
-    uniforms[0] = 0;
-    uniforms[1] = nextafterf(1, 0);
-    tombola__gumbel64(uniforms, noise);
-    for (int i = 0; i < 64; i++) {
-      assert_same_bits(noise[i], -tombola__logf(-tombola__logf(uniforms[i])));
-      assert_true(noise[i] <= TOMBOLA__GUMBEL_MAX);
-    }
-    assert_true(noise[0] == -INFINITY);
-    assert_true(fabsf(noise[1] - 16.6355f) < 1e-3f);
-  }
+  float u = nextafterf(1, 0);
+  for (int i = 0; i < 1000; i++, u = nextafterf(u, 0))
+    assert_true(-tombola__logf(-tombola__logf(u)) <= TOMBOLA__GUMBEL_MAX);
+  assert_true(fabsf(-tombola__logf(-tombola__logf(nextafterf(1, 0))) - 16.6355f) < 1e-3f);
+  assert_true(-tombola__logf(-tombola__logf(0)) == -INFINITY);
 }
 
 /* ---- Gumbel-max ---- */
@@ -281,7 +272,7 @@ static void rejection_judges_together(void **state) {
   params.min_p = 0.2f;
   tombola_sampler *sampler = make_sampler(&params, 7);
   struct tombola__dialect dialect = *sampler->plan->dialect;
-  dialect.rejection_joint = dialect.top_k_ties = dialect.top_p_ties = dialect.top_p_exceeds = true;
+  dialect.rejection_joint = dialect.top_p_exceeds = true; /* which lets equals share their fate */
   replace_dialect(sampler, &dialect, &tombola__philox);
   struct tombola_row r = {row, 7, TOMBOLA_F32};
   float probs[7];
@@ -383,7 +374,7 @@ int main(void) {
       cmocka_unit_test(rows_at_exact_bounds),
       cmocka_unit_test(blocks_at_exact_bounds),
       cmocka_unit_test(logarithm),
-      cmocka_unit_test(gumbel_noise),
+      cmocka_unit_test(gumbel_bound),
       cmocka_unit_test(gumbel_is_its_definition),
       cmocka_unit_test(gumbel_survives_filters),
       cmocka_unit_test(gumbel_ties),

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <tombola/session.h>
 
 #include "scripts.h"
@@ -20,6 +21,7 @@ struct play {
   struct tombola_generate_params params;     /* the callbacks are filled in */
   const char *sampler_param, *sampler_value; /* one more parameter of the greedy sampler, or NULL */
   size_t refuse_piece, refuse_token;         /* say stop at the n-th; 0: never */
+  int token_ms;                              /* each token's callback takes so long */
   const struct tombola_allocator *allocator; /* of the session, or NULL */
   size_t context, batch, sequences;          /* of the model */
   tombola_sampler *sampler;                  /* the caller's own, or NULL */
@@ -59,6 +61,7 @@ static inline int play_token(void *context, const struct tombola_token_event *ev
     p->logprob[p->count] = event->logprobs->logprob;
   }
   p->tokens[p->count++] = event->token;
+  if (p->token_ms) nanosleep(&(struct timespec){0, p->token_ms * 1000000L}, NULL);
   return p->count != p->refuse_token;
 }
 

@@ -339,6 +339,38 @@ static void rejection_leaves_other_chains_alone(void **state) {
   tombola_sampler_free(sampler);
 }
 
+/* ---- memory ---- */
+
+/* Once warm, no draw allocates, with log-probabilities or without. */
+static void warm_draws_allocate_nothing(void **state) {
+  (void)state;
+  struct support_rng rng = support_rng(65);
+  float row[3000];
+  for (int i = 0; i < 3000; i++)
+    row[i] = support_normal(&rng, 0, 3);
+  struct tombola_row r = {row, 3000, TOMBOLA_F32};
+  for (int kind = 0; kind < 12; kind++) {
+    struct support_allocator a = support_allocator(0);
+    struct tombola_sampler_params params = plain_params();
+    params.draw = (enum tombola_draw_rule)(kind % 3);
+    if (kind / 3 % 2) params.top_p = 0.8f;
+    tombola_sampler *sampler;
+    tombola_token token;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 3000, support_allocator_use(&a), &sampler, NULL),
+                     TOMBOLA_OK);
+    if (kind / 6)
+      assert_int_equal(tombola_sampler_set_logprobs(sampler, TOMBOLA_LOGPROB_RAW, 20), TOMBOLA_OK);
+    size_t requests = 0;
+    for (int i = 0; i < 200; i++) {
+      if (i == 100) requests = a.requests;
+      assert_int_equal(tombola_sampler_sample(sampler, &r, NULL, &token), TOMBOLA_OK);
+    }
+    assert_int_equal(a.requests, requests);
+    tombola_sampler_free(sampler);
+    support_allocator_check(&a);
+  }
+}
+
 /* ---- the parameter ---- */
 
 static void the_rule_is_a_parameter(void **state) {
@@ -381,6 +413,7 @@ int main(void) {
       cmocka_unit_test(rejection_judges_together),
       cmocka_unit_test(rejection_has_the_same_support),
       cmocka_unit_test(rejection_leaves_other_chains_alone),
+      cmocka_unit_test(warm_draws_allocate_nothing),
       cmocka_unit_test(the_rule_is_a_parameter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

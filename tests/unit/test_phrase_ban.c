@@ -395,7 +395,7 @@ static void test_limits(void **state) {
   assert_int_equal(p.stats.rollbacks, 6); /* the sixth was one too many, and is in front of the end */
   assert_int_equal(p.cached, 6);          /* nothing of it is left */
   bans.max_rollbacks = 0;
-  bans.max_tokens = 7;
+  bans.max_tokens = 6;
   play(&p, json, &prompt, 1);
   play_ok(&p, TOMBOLA_STOP_BAN);
   play_text(&p, "bb", "");

@@ -6,6 +6,7 @@
 
 #include "play.h"
 #include "support.h"
+#include "toy.h"
 
 #define THINK .think_open = "<think>", .think_close = "</think>"
 #define EOS   TOMBOLA_STOP_END_TOKEN
@@ -160,6 +161,51 @@ static void test_budget_ignored(void **state) {
   play(&p, thinker, &prompt, 1);
   assert_int_equal(p.status, TOMBOLA_INVALID_ARGUMENT);
   assert_string_equal(p.error.param, "think_budget");
+}
+
+/* Forced tokens count like others: a script goes on with the step behind them. */
+static void test_budget_steps(void **state) {
+  (void)state;
+  const char json[] =
+      "{\"vocab\": [\"<eos>\", \"<t>\", \"</t>\", \"x\", \"y\", \"So.\", \"z\"], \"end\": [0],"
+      " \"steps\": [3, 3, 4, 6]}";
+  struct tombola_text_params text = {
+      .struct_size = sizeof text, .think_open = "<t>", .think_close = "</t>", .starts_in_reasoning = 1};
+  struct tombola_think_budget budget = {.struct_size = sizeof budget, .closing = "So."};
+  struct play p = {.params = {.text = &text, .think_budget = &budget}};
+  const tombola_token prompt = 1;
+  play(&p, json, &prompt, 1);
+  play_ok(&p, EOS);
+  play_tokens(&p, (const tombola_token[]){5, 2, 4, 6}, 4);
+}
+
+/* A tokeniser that gives tokens of another text: what they spell counts. */
+static void test_budget_spelling(void **state) {
+  (void)state;
+  tombola_model *model = toy_model(TOY_CONTEXT, 8, -1);
+  tombola_sampler *sampler = play_sampler(TOY_VOCAB, NULL, NULL);
+  tombola_session *session;
+  assert_int_equal(tombola_session_new(model, 0, NULL, &session, NULL), TOMBOLA_OK);
+  toy_last->spells_d = 1;
+  struct tombola_text_params text = {
+      .struct_size = sizeof text, .think_open = "zz", .think_close = "d", .starts_in_reasoning = 1};
+  struct tombola_think_budget budget = {.struct_size = sizeof budget};
+  struct play p = {.params = {.text = &text, .think_budget = &budget, .max_tokens = 3}};
+  const tombola_token prompt = 1;
+  play_on(&p, session, sampler, &prompt, 1);
+  assert_int_equal(p.stats.think, TOMBOLA_THINK_CLOSED);
+  assert_int_equal(p.tokens[0], 3);
+  text.think_close = "dd";
+  play_on(&p, session, sampler, &prompt, 1);
+  assert_int_equal(p.stats.think, TOMBOLA_THINK_IGNORED);
+  assert_int_equal(p.stats.forced, 0);
+  toy_last->spells_d = 0; /* and one that can't at all */
+  text.think_close = "d";
+  play_on(&p, session, sampler, &prompt, 1);
+  assert_int_equal(p.stats.think, TOMBOLA_THINK_IGNORED);
+  tombola_session_free(session);
+  tombola_sampler_free(sampler);
+  tombola_model_free(model);
 }
 
 /* Forced tokens have no log-probabilities; the tokens around them do. And the model's row is used for nothing
@@ -386,6 +432,13 @@ static void test_shift(void **state) {
     size_t tail = p.cached - keep; /* and the newest ones */
     assert_memory_equal(p.cache + keep, p.tokens + 199 - tail, tail * sizeof prompt[0]);
   }
+  /* A long prompt, of which a part is forgotten. */
+  const tombola_token lengthy[] = {1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1, 2};
+  play(&wide, json, lengthy, 17);
+  struct play q = {.params = {.max_tokens = 200, .context_shift = 1, .keep_tokens = 2}, .context = 20};
+  play(&q, json, lengthy, 17);
+  play_ok(&q, TOMBOLA_STOP_MAX_TOKENS);
+  play_tokens(&q, wide.tokens, 200);
   struct play p = {.params = {.max_tokens = 200}, .context = 20}; /* never silently */
   play(&p, json, prompt, 7);
   play_ok(&p, TOMBOLA_STOP_CONTEXT_FULL);
@@ -469,7 +522,8 @@ static void test_mask(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_budget),         cmocka_unit_test(test_budget_once),
-      cmocka_unit_test(test_budget_ignored), cmocka_unit_test(test_budget_and_limit),
+      cmocka_unit_test(test_budget_ignored), cmocka_unit_test(test_budget_spelling),
+      cmocka_unit_test(test_budget_steps),   cmocka_unit_test(test_budget_and_limit),
       cmocka_unit_test(test_budget_rows),    cmocka_unit_test(test_budget_logprobs),
       cmocka_unit_test(test_answer_sampler), cmocka_unit_test(test_min_tokens),
       cmocka_unit_test(test_time_limit),     cmocka_unit_test(test_loop_guard),

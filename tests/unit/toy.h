@@ -29,6 +29,7 @@ struct toy {
   size_t removes, copies;
   size_t fail_in;     /* 1: the next decode call fails, 2: the one after it; 0: none */
   int all_or_nothing; /* 1: only a whole sequence can be removed, as with a recurrent state */
+  int spells_d;       /* 1: any text is the token "d" */
   int end;            /* the token that ends an answer, or -1 */
 };
 
@@ -57,8 +58,12 @@ static const tombola_vocabulary *toy_vocabulary(void *self) {
 static enum tombola_status toy_tokenize(void *self, const char *text, size_t length, unsigned flags,
                                         tombola_token *tokens, size_t capacity, size_t *count,
                                         struct tombola_error *error) {
-  (void)self, (void)text, (void)length, (void)flags, (void)tokens, (void)capacity, (void)count, (void)error;
-  return TOMBOLA_UNSUPPORTED;
+  (void)text, (void)length, (void)flags, (void)error;
+  if (!((const struct toy *)self)->spells_d) return TOMBOLA_UNSUPPORTED;
+  *count = 1;
+  if (capacity == 0) return TOMBOLA_OUT_OF_RANGE;
+  tokens[0] = 3;
+  return TOMBOLA_OK;
 }
 
 static enum tombola_status toy_template(void *self, const char *chat_template,

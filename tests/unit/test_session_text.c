@@ -213,6 +213,12 @@ static void test_caller(void **state) {
   play_text(&p, "one two ", "");
   assert_int_equal(p.count, 2);
 
+  const char *held_back[] = {"one S", "T", NULL}; /* nor is it asked to take what is held back */
+  p.refuse_piece = 1;
+  play_pieces(&p, held_back);
+  play_ok(&p, TOMBOLA_STOP_CALLER);
+  play_text(&p, "one ", "");
+
   p.refuse_piece = 0;
   p.refuse_token = 3;
   play_pieces(&p, pieces);

@@ -248,6 +248,7 @@ struct tombola__dialect {
   bool greedy_edits_only; /* a greedy choice looks at edited logits; no stage that keeps or shapes runs */
   bool greedy_at_top_k_1; /* top_k 1 is greedy, whatever the temperature */
 
+  bool bias_skips_outside; /* biases of tokens outside the vocabulary do nothing; otherwise they are refused */
   enum tombola__penalty_form penalty_form;
   bool penalty_once_one;    /* a repeat_penalty below 1 does nothing */
   double penalty_dead_zone; /* values so near to neutral do nothing */

@@ -24,6 +24,10 @@ static void greedy_draws(const struct tombola__dialect *d, char *text, size_t si
   put(text, size, d->greedy_draws ? "a number" : "nothing");
 }
 
+static void bias_outside(const struct tombola__dialect *d, char *text, size_t size) {
+  put(text, size, d->bias_skips_outside ? "does nothing" : "is refused");
+}
+
 static void penalty_form(const struct tombola__dialect *d, char *text, size_t size) {
   static const char *const forms[] = {[TOMBOLA__REPEAT_THEN_SUM] = "repeat, sum",
                                       [TOMBOLA__REPEAT_THEN_EACH] = "repeat, each",
@@ -134,6 +138,7 @@ static const struct {
     {"greedy at", greedy},
     {"greedy runs", greedy_runs},
     {"greedy uses up", greedy_draws},
+    {"bias of no token", bias_outside},
     {"penalties", penalty_form},
     {"repeat_penalty < 1", repeat_below_one},
     {"window -1", negative_window},

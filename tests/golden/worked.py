@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers that were worked out by hand, against `tombola sample --batch`.
 
-Three sources: the worked example of rml's sampler; the probabilities of llama.cpp's own sampling tests; and a list of
-faults that samplers have had (A01, A03, A04, A11), each under the dialects whose conventions it takes for granted.
+The worked examples and unit tests of rMLX, mlxcel, minfer and rml (where such an example contradicts its own code, the
+corrected number), the probabilities of llama.cpp's own sampling tests, and one row that tells the dialects apart.
 Where a case gives the logits after a stage, their softmax is what is compared.
 """
 import json
@@ -35,11 +35,6 @@ def case(name, dialect, logits, params, expected, **more):
     CASES.append((name, dialect, logits, params, expected, more))
 
 
-def both(name, logits, params, expected, **more):
-    for dialect in ("llama.cpp", "rml"):
-        case(name, dialect, logits, params, expected, **more)
-
-
 def rml_example():
     row = [2, 1, 0, -1]
     case("rml 4.1: three reach 0.9", "rml", row, {"top_p": 0.9}, [0.665241, 0.244728, 0.090031, 0])
@@ -47,10 +42,6 @@ def rml_example():
     case("rml 4.1: min-p alone drops the fourth", "rml", row, {"min_p": 0.05}, {0, 1, 2})
     case("rml 4.1: penalty 1.1", "rml", row, {"repeat_penalty": 1.1, "repeat_last_n": 64},
          softmax(1.818182, 1, 0, -1.1), history=[0, 3])
-    # The discriminating vector: temperature comes before the stages that keep.
-    tied = [2, 3, 2.5, 1.5, 2, 1.5, 2]
-    params = {"temperature": 0.7, "top_k": 3, "top_p": 0.8, "min_p": 0.2}
-    case("rml 5: discriminating vector", "rml", tied, params, [0, 0.671347, 0.328653, 0, 0, 0, 0])
     case("rml 4.1: temperature 0 is greedy", "rml", row, {"temperature": 0}, [1, 0, 0, 0])
     case("rml 4.1: the lower id wins", "rml", [1, 5, 5, 0], {"temperature": 0}, [0, 1, 0, 0])
     case("rml 4.1: k of equals are the lowest ids", "rml", [5, 5, 5, 5], {"top_k": 2}, {0, 1})
@@ -86,37 +77,94 @@ def llama_tests():
          {"frequency_penalty": 5, "presence_penalty": 5, **window}, softmax(l - 20, l - 10, l, l), history=[0, 0, 1, 0])
 
 
-def faults():
-    window = {"repeat_penalty": 2, "repeat_last_n": 5}
-    both("A01.1", [2, -1, 0.5, 3], window, softmax(2, -2, 0.5, 1.5), history=[3, 3, 3, 1, 1])
-    both("A01.2", [-INF, 0, 4, 1], {"repeat_penalty": 1.5, "repeat_last_n": 3}, softmax(-INF, 0, 2.6666667, 1),
-         history=[0, 1, 2])
-    both("A01.3", [1, 1, 1, 1], {"repeat_penalty": 2, "repeat_last_n": 2}, softmax(1, 1, 0.5, 0.5), history=[1, 1, 2, 3])
-    both("A01.4", [1, 1, 1, 1], {"repeat_penalty": 2, "repeat_last_n": 0}, softmax(1, 1, 1, 1), history=[1, 1, 2, 3])
+def rmlx_tests():
+    def rmlx(name, logits, params, expected, **more):
+        case(f"rMLX 1.13: {name}", "rmlx", logits, params, expected, **more)
 
-    both("A03.1", [11.0625, 2.9551, 2.875], {"temperature": 1e-5}, [1, 0, 0])
-    both("A03.2: 1000 / 1e-36 is beyond a float", [1000, 999], {"temperature": 1e-36}, [1, 0])
-    both("A03.3", [1, 3, 2, -INF], {"temperature": 0}, [0, 1, 0, 0])
-    both("A03.4: a banned token stays at exactly 0", [1, 3, 2, -INF], {"temperature": 1e6}, [0.333333, 0.333334, 0.333333, 0])
-    case("A03.5", "llama.cpp", [1, 3, 2, -INF], {"temperature": -1}, [0, 1, 0, 0])
-    case("A03.5", "rml", [1, 3, 2, -INF], {"temperature": -1}, "invalid_argument")
+    greedy = {"temperature": 0}
+    rmlx("argmax, all allowed", [1, 5, 3], greedy, [0, 1, 0], mask=[0, 1, 2])
+    rmlx("argmax, the best forbidden", [1, 5, 3], greedy, [0, 0, 1], mask=[0, 2])
+    rmlx("nothing allowed", [1, 5, 3], greedy, "no_candidate", mask=[])
+    rmlx("argmax of equals", [1, 9, 3, 2, 9, 0, 9, 4], greedy, {1})
+    rmlx("a bias makes equals", [5, 1, 2, 3, 0.5, 4], {**greedy, "logit_bias": [[3, 2]]}, {0})
+    row = ln(0.1, 0.4, 0.05, 0.3, 0.15)
+    for k, kept in ((2, {1, 3}), (1, {1}), (0, 5), (5, 5)):
+        rmlx(f"top-k {k}", row, {"top_k": k}, kept)
+    rmlx("top-p .7: 0.4 and 0.3 are enough", ln(0.1, 0.2, 0.3, 0.4), {"top_p": 0.7}, {2, 3})
+    for p in (0, 1):
+        rmlx(f"top-p {p} is off", ln(0.1, 0.2, 0.3, 0.4), {"top_p": p}, 4)
+    rmlx("min-p, cut at 0.15", ln(0.5, 0.2, 0.1, 0.14, 0.06), {"min_p": 0.3}, {0, 1})
+    rmlx("a banned entry is exactly 0", [1, -INF, 3], {}, softmax(1, -INF, 3))
+    rmlx("repetition 2", [4, -2, 3], {"repeat_penalty": 2}, softmax(2, -4, 3), history=[0, 1])
+    rmlx("presence 0.5", [5, 5, 5], {"presence_penalty": 0.5}, softmax(4.5, 4.5, 5), history=[0, 1, 1, 1])
+    rmlx("frequency 0.5", [5, 5, 5], {"frequency_penalty": 0.5}, softmax(3.5, 4.5, 5), history=[0, 0, 0, 1])
+    rmlx("biases, one of no token", [1] * 10, {"logit_bias": [[5, 2], [9, -3], [100, 99]]},
+         softmax(1, 1, 1, 1, 1, 3, 1, 1, 1, -2))
+    rmlx("all on one token: 0.8", [2, 0.8], {"logit_bias": [[0, 1]], "repeat_penalty": 2, "presence_penalty": 0.3,
+                                             "frequency_penalty": 0.2}, [0.5, 0.5], history=[0, 0])
+    rmlx("the window is 20", [4] * 100, {"repeat_penalty": 2}, softmax(2, *[4] * 99), history=[99] * 30 + [0] * 20)
+    rmlx("a loop is broken", [3, 2, 1.5, 1, 0.5, 0], {**greedy, "repeat_penalty": 3}, {1}, history=[0])
 
-    both("A04.1: the token that crosses is kept", ln(0.4, 0.3, 0.2, 0.1), {"top_p": 0.8}, [0.4444444, 0.3333333, 0.2222222, 0])
-    both("A04.2: an exact hit is enough", ln(0.5, 0.25, 0.125, 0.125), {"top_p": 0.75}, {0, 1})
-    both("A04.3", ln(0.5, 0.25, 0.125, 0.125), {"top_p": 0.5}, {0})
-    both("A04.4: a tiny p keeps the best", ln(0.4, 0.3, 0.2, 0.1), {"top_p": 1e-8}, {0})
-    case("A04.5", "llama.cpp", ln(0.4, 0.3, 0.2, 0.1), {"top_p": 0}, {0})
-    case("A04.5", "rml", ln(0.4, 0.3, 0.2, 0.1), {"top_p": 0}, "invalid_argument")
-    both("A04.6: after top-k the mass is the survivors'", ln(0.19, *[0.09] * 9), {"top_k": 1, "top_p": 0.8}, {0})
-    both("A04.7: 1 is off", [0.5] * 50000, {"top_p": 1}, 50000)
 
-    nan = math.nan
-    both("A11.1", [nan, 1, 3, 2], {"temperature": 0}, "not_finite")
-    both("A11.2", [1, nan, 3, 2], {}, "not_finite")
-    both("A11.3", [1, INF, 2], {}, "not_finite")
-    both("A11.4 greedy", [-INF] * 3, {"temperature": 0}, "no_candidate")
-    both("A11.4", [-INF] * 3, {}, "no_candidate")
-    both("A11.5", [nan, nan], {}, "not_finite")
+def mlxcel_tests():
+    params = {"dry_multiplier": 1, "dry_base": 2, "dry_allowed_length": 1}
+    for dialect in ("mlxcel", "tombola"):
+        case("mlxcel 2.4: a match of two costs 2", dialect, [1, 1, 1], params, softmax(1, 1, -1), history=[0, 1, 2, 0, 1])
+    case("mlxcel 2.1: a bias of no token", "mlxcel", [1, 2], {"logit_bias": [[7, 3]]}, softmax(1, 2))
+    # Equality at the cut: .5 and .25 hold .75 exactly, and the mass above the third is <= .75.
+    case("mlxcel 2.3: top-p keeps one more at the bound", "mlxcel", ln(0.5, 0.25, 0.125, 0.125), {"top_p": 0.75}, {0, 1, 2})
+    case("mlxcel 2.2: top-k 1 is greedy", "mlxcel", [2, 3, 3], {"top_k": 1}, {1})
+    case("mlxcel 2.3: ties of top-k stay", "mlxcel", [2, 3, 3, 1], {"top_k": 3, "min_p": 0.01}, {0, 1, 2})
+    case("mlxcel 2.3: ties of top-k stay", "mlxcel", [2, 3, 2, 1], {"top_k": 2}, {0, 1, 2})
+
+
+def minfer_tests():
+    def minfer(name, logits, params, expected, **more):
+        case(f"minfer 3.6: {name}", "minfer", logits, params, expected, **more)
+
+    greedy = {"temperature": 0}
+    minfer("greedy", [1, 5, -2, 3], greedy, {1})
+    minfer("repeat 2", [1, 2, 3, 4], {"repeat_penalty": 2}, softmax(1, 2, 3, 2), history=[3])
+    minfer("repeat 2, greedy then 2", [1, 2, 3, 4], {**greedy, "repeat_penalty": 2}, {2}, history=[3])
+    minfer("repeat 2, negative", [-4, -2, -1, -3], {"repeat_penalty": 2}, softmax(-4, -2, -1, -6), history=[3])
+    minfer("repeat 1", [1, 2, 3, 4], {}, softmax(1, 2, 3, 4), history=[3])
+    minfer("repeat below 1 is ignored", [1, 2, 3, 4], {"repeat_penalty": 0.5}, softmax(1, 2, 3, 4), history=[3])
+    minfer("top-k 2", [1, 5, 2, 4], {"top_k": 2}, {1, 3})
+    minfer("top-p .5", [1, 2, 3, 4], {"top_p": 0.5}, {3})
+    minfer("frequency .5", [1, 2, 3, 4], {"frequency_penalty": 0.5}, softmax(1, 2, 3, 3), history=[3, 3])
+    for history in ([3], [3, 3]):
+        minfer("presence .8", [1, 2, 3, 4], {"presence_penalty": 0.8}, softmax(1, 2, 3, 3.2), history=history)
+    minfer("all three", [4, -4, 0, 0], {"frequency_penalty": 1, "presence_penalty": 1, "repeat_penalty": 2},
+           softmax(1, -4, 0, 0), history=[0])
+    minfer("repeat 2, negative", [4, -4, 0, 0], {"repeat_penalty": 2}, softmax(4, -8, 0, 0), history=[1])
+    minfer("neutral values do nothing", [4, -4, 0, 0], {}, softmax(4, -4, 0, 0), history=[1, 2, 3])
+    minfer("dead zone", [4, -4, 0, 0], {"repeat_penalty": 1.0000005, "frequency_penalty": 5e-7}, softmax(4, -4, 0, 0),
+           history=[0])
+    # The window: the last n of what was accepted.
+    for n, seen in ((3, (3, 4, 5)), (64, range(6)), (0, ())):
+        minfer(f"window {n}", [4] * 6, {"repeat_penalty": 2, "repeat_last_n": n},
+               softmax(*(2 if i in seen else 4 for i in range(6))), history=range(6))
+    minfer("the corrected example: 2.909", [4, 2.9090909], {"repeat_penalty": 1.1, "frequency_penalty": 0.5,
+                                                          "presence_penalty": 0.3}, [0.5, 0.5], history=[0])
+    minfer("the corrected example: 6.09", [8, 6.0909091], {"repeat_penalty": 1.1, "frequency_penalty": 0.5,
+                                                         "presence_penalty": 0.3}, [0.5, 0.5], history=[0, 0])
+    minfer("the table of temperatures", [2, 1, 0], {"temperature": 2}, [0.506480, 0.307196, 0.186324])
+    minfer("just below 1e-6 is greedy", [1, 2], {"temperature": 9e-7}, {1})
+    minfer("top-p at equality keeps one more", ln(0.5, 0.25, 0.125, 0.125), {"top_p": 0.75}, {0, 1, 2})
+
+
+def discriminating_vector():
+    """One row on which the dialects differ: where the temperature stands, what top_p counts, which ties stay."""
+    row = [2, 3, 2.5, 1.5, 2, 1.5, 2]
+    params = {"temperature": 0.7, "top_k": 3, "top_p": 0.8, "min_p": 0.2}
+    three, two = [0.138591, 0.578305, 0.283104, 0, 0, 0, 0], [0, 0.671347, 0.328653, 0, 0, 0, 0]
+    four = [0.121722, 0.507912, 0.248644, 0, 0.121722, 0, 0]
+    five = [0.108513, 0.452797, 0.221663, 0, 0.108513, 0, 0.108513]
+    for dialect, expected in (("rmlx", three), ("mlxcel", four), ("rml", two), ("llama.cpp", two), ("mlx-lm", three),
+                              ("transformers", four), ("tombola", two)):
+        case("5: the vector", dialect, row, params, expected)
+    case("5: the vector", "mlxcel", row, {**params, "draw": "rejection"}, five)
+    case("5: the vector", "minfer", row, {**params, "min_p": 0}, four)
 
 
 def number(x):
@@ -126,7 +174,7 @@ def number(x):
 def lines():
     for _, dialect, logits, params, _, more in CASES:
         yield json.dumps({"dialect": dialect, "logits": [number(x) for x in logits], "params": {**OFF, **params},
-                          "seed": 1, "draws": 8, **more}) + "\n"
+                          "seed": 1, "draws": 8, **{k: list(v) for k, v in more.items()}}) + "\n"
 
 
 def problem_of(answer, logits, expected):
@@ -151,9 +199,8 @@ def problem_of(answer, logits, expected):
 
 
 def main():
-    rml_example()
-    llama_tests()
-    faults()
+    for add in (rml_example, llama_tests, rmlx_tests, mlxcel_tests, minfer_tests, discriminating_vector):
+        add()
     program = [os.environ["TOMBOLA_PROGRAM"], "sample", "--batch"]
     done = subprocess.run(program, input="".join(lines()), stdout=subprocess.PIPE, text=True, check=True)
     out = [json.loads(line) for line in done.stdout.splitlines()]

@@ -46,6 +46,7 @@ const struct tombola__dialect tombola__dialect_mlxcel = {
     .greedy_draws = false,
     .greedy_edits_only = true, /* sigma, p_less and typical are skipped; so is XTC, see docs/dialects.md */
     .greedy_at_top_k_1 = true,
+    .bias_skips_outside = true,
     .penalty_form = TOMBOLA__REPEAT_THEN_SUM,
     .negative_window_off = false,
     .top_k_ties = true,

@@ -29,6 +29,7 @@ const struct tombola__dialect tombola__dialect_rmlx = {
     .n_defaults = TOMBOLA__COUNT(defaults),
     .greedy_at = 0,
     .greedy_draws = false,
+    .bias_skips_outside = true,
     .penalty_form = TOMBOLA__REPEAT_THEN_EACH, /* repetition, presence, frequency */
     .top_p_exceeds = false,
     .zero_is_off = true, /* top_p acts only inside (0, 1) */

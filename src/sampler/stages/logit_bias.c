@@ -49,9 +49,13 @@ struct biases {
   float values[];
 };
 
+static bool is_outside(const struct tombola__plan *plan, tombola_token id) {
+  return id < 0 || (size_t)id >= plan->vocab_size;
+}
+
 static enum tombola_status check(const struct tombola__plan *plan, const char *param, tombola_token id,
                                  float bias, struct tombola_error *error) {
-  if (id < 0 || (size_t)id >= plan->vocab_size)
+  if (is_outside(plan, id) && !plan->dialect->bias_skips_outside)
     return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, param,
                          "%s: token %d is outside the vocabulary of %zu", param, (int)id, plan->vocab_size);
   if (!(bias < INFINITY))
@@ -88,9 +92,11 @@ static struct biases *new_biases(const struct tombola__plan *plan, size_t n) {
   return NULL;
 }
 
-static void add_up(struct biases *b, const struct tombola__entry *sorted, size_t n) {
+static void add_up(const struct tombola__plan *plan, struct biases *b, const struct tombola__entry *sorted,
+                   size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (i && sorted[i].id == sorted[i - 1].id) {
+    if (is_outside(plan, sorted[i].id)) continue;
+    if (b->count && sorted[i].id == b->ids[b->count - 1]) {
       b->values[b->count - 1] += sorted[i].logit;
     } else {
       b->ids[b->count] = sorted[i].id;
@@ -112,7 +118,7 @@ static enum tombola_status prepare(const struct tombola__plan *plan, void **data
   if (!status && !b) status = tombola__no_memory(error);
   if (!status) {
     tombola__entries_by_id(sorted, n);
-    add_up(b, sorted, n);
+    add_up(plan, b, sorted, n);
     *data = b;
   }
   tombola__free(&plan->allocator, sorted);

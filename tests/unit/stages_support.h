@@ -141,7 +141,8 @@ static inline const struct tombola__stage *stage_of(const char *name) {
 /* Runs one stage, as the first of a chain that has `next` (or NULL) behind it; what is left goes to `kept`.
  */
 static inline void run(const char *name, const char *next) {
-  b.plan.chain[0] = (struct tombola__link){.stage = stage_of(name), .active = true};
+  size_t min_keep = (size_t)b.plan.params.min_keep;
+  b.plan.chain[0] = (struct tombola__link){.stage = stage_of(name), .active = true, .min_keep = min_keep};
   b.plan.n_chain = 1;
   if (next) b.plan.chain[b.plan.n_chain++] = (struct tombola__link){.stage = stage_of(next), .active = true};
   assert_true(stage_of(name)->active(&b.plan.params, &b.dialect));

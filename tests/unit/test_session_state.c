@@ -88,13 +88,19 @@ static void test_fork(void **state) {
   tombola_session_free(trunk);
   tombola_sampler_free(sampler);
   tombola_model_free(model);
+}
 
-  model = toy_model(TOY_CONTEXT, 8, -1); /* which can't copy, nor give out a state */
-  trunk = session_on(model, 0);
+/* A model that can't copy, nor give out a state. */
+static void test_plain_model(void **state) {
+  (void)state;
+  tombola_model *model = toy_model(TOY_CONTEXT, 8, -1);
+  tombola_sampler *sampler = play_sampler(TOY_VOCAB, NULL, NULL);
+  tombola_session *trunk = session_on(model, 0), *branch;
+  const tombola_token prompt[] = {1, 2, 3, 4, 5};
+  struct tombola_error error;
   struct heard heard;
-  sampler = play_sampler(TOY_VOCAB, NULL, NULL);
   answer(trunk, sampler, prompt, 3, 2, &heard);
-  assert_int_equal(tombola_session_fork(trunk, 1, NULL, &branches[0], &error), TOMBOLA_UNSUPPORTED);
+  assert_int_equal(tombola_session_fork(trunk, 1, NULL, &branch, &error), TOMBOLA_UNSUPPORTED);
   assert_int_equal(tombola_session_save(trunk, "/tmp/tombola-state-none", &error), TOMBOLA_UNSUPPORTED);
   assert_string_equal(error.message, "the model can't give out its state");
   struct tombola_generate_params params = with(&heard, 5);
@@ -355,6 +361,7 @@ static void test_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_fork),
+      cmocka_unit_test(test_plain_model),
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_goes_on_counting),
       cmocka_unit_test(test_damage),

@@ -67,78 +67,79 @@ static void same(const struct sink *sink, enum tombola_channel channel, const ch
 
 /* ---- the cases ---- */
 
+static const struct {
+  struct setting setting;
+  const char *pieces[8];
+  const char *content, *reasoning;
+  int stopped;
+} texts[] = {
+    /* B01 */
+    {{{"DE"}, {0}}, {"ABC", "DEFG", "H"}, "ABC", "", 0},
+    {{{"\n"}, {0}}, {"?\n"}, "?", "", 0},
+    {{{"beta gamma"}, {0}}, {"be", "ta gam", "ma delta"}, "", "", 0},
+    /* B03 */
+    {{{"re", "he"}, {0}}, {"there"}, "t", "", 1},
+    {{{"he", "re"}, {0}}, {"there"}, "t", "", 0},
+    {{{"abcd", "bc"}, {0}}, {"x", "a", "b", "c", "d", "!"}, "xa", "", 1},
+    {{{"abcd", "bc"}, {0}}, {"xabcd!"}, "xa", "", 1},
+    /* B05 */
+    {{{"\xe3\x80\x82"}, {0}}, {"\xe5\xa5", "\xbd\xe3", "\x80\x82\xe4"}, "\xe5\xa5\xbd", "", 0},
+    {{{"\xf0\x9f\x98\x80"}, {0}}, {"\xf0\x9f\x98", "\x81"}, "\xf0\x9f\x98\x81", "", -1},
+    {{{"\xc3\xa9"}, {0}}, {"a\xc3", "\xa9", "z"}, "a", "", 0},
+    /* H01 */
+    {{{0}, {THINK}}, {"<think>", "plan A", " then B"}, "", "plan A then B", -1},
+    {{{0}, {THINK}}, {"<think>", "</think>", "ok"}, "ok", "", -1},
+    {{{0}, {THINK}}, {"<think>\n\n</think>\n\n", "ok"}, "ok", "", -1},
+    /* H03 */
+    {{{0}, {THINK, .starts_in_reasoning = 1}}, {"because 2>1</think>\n\nYes"}, "Yes", "because 2>1", -1},
+    {{{0}, {THINK}}, {"Yes"}, "Yes", "", -1},
+    {{{0}, {THINK, .starts_in_reasoning = 1}}, {"still going"}, "", "still going", -1},
+    /* H05 */
+    {{{"Question:"}, {THINK, .starts_in_reasoning = 1}},
+     {"The Question: is easy", "</think>", "Answer 4\n", "Question: next"},
+     "Answer 4\n",
+     "The Question: is easy",
+     0},
+    {{{"Question:"}, {THINK, .starts_in_reasoning = 1, .stops_in_reasoning = 1}},
+     {"The Question: is easy", "</think>", "Answer 4\n"},
+     "",
+     "The ",
+     0},
+    /* a marker cut anywhere, near misses, an opening marker inside the reasoning */
+    {{{0}, {THINK}}, {"a<", "thi", "nk>b</th", "ink", ">c"}, "ac", "b", -1},
+    {{{0}, {THINK}}, {"1 < 2 <thinker <think", "x <"}, "1 < 2 <thinker <thinkx <", "", -1},
+    {{{0}, {THINK}}, {"<think>a<think>b</think>c</think>d<think>e"}, "cd", "abe", -1},
+    {{{0}, {THINK, .keep_newlines = 1}}, {"<think>\na\n</think>\nb"}, "\nb", "\na\n", -1},
+    {{{0}, {THINK}}, {"<think>a\n\nb\n", "\n</think>\n\nc\n\nd\n"}, "c\n\nd\n", "a\n\nb", -1},
+    /* what a stop string holds back comes out when the channel changes or the text ends */
+    {{{"stop"}, {THINK}}, {"st<think>op</think>op sto"}, "stop sto", "op", -1},
+    {{{"stop"}, {.keep_stop = 1}}, {"a st", "op b"}, "a stop", "", 0},
+    /* the longest at one end, then list order */
+    {{{"b", "ab"}, {0}}, {"xab"}, "x", "", 1},
+    {{{"ab", "ab"}, {0}}, {"xab"}, "x", "", 0},
+    /* inside a character: what can't be completed any more doesn't leave */
+    {{{"\x9f"}, {0}}, {"a\xf0\x9f\xa4\xa3"}, "a", "", 0},
+    /* rMLX's dominant channel: a piece goes where its end is; a marker cut in two isn't one */
+    {{{0}, {THINK, .marker_rule_of_pieces = 1}}, {"a<think>b", "c", "d</think>e", "f"}, "def", "abc", -1},
+    {{{0}, {THINK, .marker_rule_of_pieces = 1}}, {"<th", "ink>a"}, "<think>a", "", -1},
+    /* minfer's rule: at the end of a piece, without holding back */
+    {{{"stop"}, {.stops_at_piece_end = 1}}, {"a stop b", " sto", "p"}, "a stop b sto", "", 0},
+    {{{"stop"}, {.stops_at_piece_end = 1}}, {"a", "b stop"}, "ab ", "", 0},
+    {{{"b", "ab"}, {.stops_at_piece_end = 1}}, {"xab"}, "x", "", 1},
+    {{{"\xe4\xb8\xad"}, {.stops_at_piece_end = 1}}, {"a\xe4\xb8", "\xad"}, "a", "", 0},
+};
+
 static void test_cases(void **state) {
   (void)state;
-  const struct {
-    struct setting setting;
-    const char *pieces[8];
-    const char *content, *reasoning;
-    int stopped;
-  } cases[] = {
-      /* B01 */
-      {{{"DE"}, {0}}, {"ABC", "DEFG", "H"}, "ABC", "", 0},
-      {{{"\n"}, {0}}, {"?\n"}, "?", "", 0},
-      {{{"beta gamma"}, {0}}, {"be", "ta gam", "ma delta"}, "", "", 0},
-      /* B03 */
-      {{{"re", "he"}, {0}}, {"there"}, "t", "", 1},
-      {{{"he", "re"}, {0}}, {"there"}, "t", "", 0},
-      {{{"abcd", "bc"}, {0}}, {"x", "a", "b", "c", "d", "!"}, "xa", "", 1},
-      {{{"abcd", "bc"}, {0}}, {"xabcd!"}, "xa", "", 1},
-      /* B05 */
-      {{{"\xe3\x80\x82"}, {0}}, {"\xe5\xa5", "\xbd\xe3", "\x80\x82\xe4"}, "\xe5\xa5\xbd", "", 0},
-      {{{"\xf0\x9f\x98\x80"}, {0}}, {"\xf0\x9f\x98", "\x81"}, "\xf0\x9f\x98\x81", "", -1},
-      {{{"\xc3\xa9"}, {0}}, {"a\xc3", "\xa9", "z"}, "a", "", 0},
-      /* H01 */
-      {{{0}, {THINK}}, {"<think>", "plan A", " then B"}, "", "plan A then B", -1},
-      {{{0}, {THINK}}, {"<think>", "</think>", "ok"}, "ok", "", -1},
-      {{{0}, {THINK}}, {"<think>\n\n</think>\n\n", "ok"}, "ok", "", -1},
-      /* H03 */
-      {{{0}, {THINK, .starts_in_reasoning = 1}}, {"because 2>1</think>\n\nYes"}, "Yes", "because 2>1", -1},
-      {{{0}, {THINK}}, {"Yes"}, "Yes", "", -1},
-      {{{0}, {THINK, .starts_in_reasoning = 1}}, {"still going"}, "", "still going", -1},
-      /* H05 */
-      {{{"Question:"}, {THINK, .starts_in_reasoning = 1}},
-       {"The Question: is easy", "</think>", "Answer 4\n", "Question: next"},
-       "Answer 4\n",
-       "The Question: is easy",
-       0},
-      {{{"Question:"}, {THINK, .starts_in_reasoning = 1, .stops_in_reasoning = 1}},
-       {"The Question: is easy", "</think>", "Answer 4\n"},
-       "",
-       "The ",
-       0},
-      /* a marker cut anywhere, near misses, an opening marker inside the reasoning */
-      {{{0}, {THINK}}, {"a<", "thi", "nk>b</th", "ink", ">c"}, "ac", "b", -1},
-      {{{0}, {THINK}}, {"1 < 2 <thinker <think", "x <"}, "1 < 2 <thinker <thinkx <", "", -1},
-      {{{0}, {THINK}}, {"<think>a<think>b</think>c</think>d<think>e"}, "cd", "abe", -1},
-      {{{0}, {THINK, .keep_newlines = 1}}, {"<think>\na\n</think>\nb"}, "\nb", "\na\n", -1},
-      {{{0}, {THINK}}, {"<think>a\n\nb\n", "\n</think>\n\nc\n\nd\n"}, "c\n\nd\n", "a\n\nb", -1},
-      /* what a stop string holds back comes out when the channel changes or the text ends */
-      {{{"stop"}, {THINK}}, {"st<think>op</think>op sto"}, "stop sto", "op", -1},
-      {{{"stop"}, {.keep_stop = 1}}, {"a st", "op b"}, "a stop", "", 0},
-      /* the longest at one end, then list order */
-      {{{"b", "ab"}, {0}}, {"xab"}, "x", "", 1},
-      {{{"ab", "ab"}, {0}}, {"xab"}, "x", "", 0},
-      /* inside a character: what can't be completed any more doesn't leave */
-      {{{"\x9f"}, {0}}, {"a\xf0\x9f\xa4\xa3"}, "a", "", 0},
-      /* rMLX's dominant channel: a piece goes where its end is; a marker cut in two isn't one */
-      {{{0}, {THINK, .marker_rule_of_pieces = 1}}, {"a<think>b", "c", "d</think>e", "f"}, "def", "abc", -1},
-      {{{0}, {THINK, .marker_rule_of_pieces = 1}}, {"<th", "ink>a"}, "<think>a", "", -1},
-      /* minfer's rule: at the end of a piece, without holding back */
-      {{{"stop"}, {.stops_at_piece_end = 1}}, {"a stop b", " sto", "p"}, "a stop b sto", "", 0},
-      {{{"stop"}, {.stops_at_piece_end = 1}}, {"a", "b stop"}, "ab ", "", 0},
-      {{{"b", "ab"}, {.stops_at_piece_end = 1}}, {"xab"}, "x", "", 1},
-      {{{"\xe4\xb8\xad"}, {.stops_at_piece_end = 1}}, {"a\xe4\xb8", "\xad"}, "a", "", 0},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     struct sink sink;
-    tombola_text *text = make(&cases[i].setting);
+    tombola_text *text = make(&texts[i].setting);
     for (int again = 0; again < 2; again++) {
-      run(&sink, text, cases[i].pieces, true);
-      same(&sink, TOMBOLA_CONTENT, cases[i].content);
-      same(&sink, TOMBOLA_REASONING, cases[i].reasoning);
-      assert_int_equal(tombola_text_stopped(text), cases[i].stopped);
-      tombola_text_reset(text, cases[i].setting.params.starts_in_reasoning);
+      run(&sink, text, texts[i].pieces, true);
+      same(&sink, TOMBOLA_CONTENT, texts[i].content);
+      same(&sink, TOMBOLA_REASONING, texts[i].reasoning);
+      assert_int_equal(tombola_text_stopped(text), texts[i].stopped);
+      tombola_text_reset(text, texts[i].setting.params.starts_in_reasoning);
     }
     tombola_text_free(text);
   }

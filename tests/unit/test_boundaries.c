@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tombola/stage.h"
 #include "tombola/tombola.h"
 
 static struct tombola_sampler_params neutral(const char *dialect) {
@@ -142,13 +143,45 @@ static void test_dry_window(void **state) {
   }
 }
 
+/* The same of a caller's stage: it sees the last tokens that it asked for, not the oldest that are kept. */
+static enum tombola_status look(void *context, void *state, struct tombola_stage_view *view) {
+  (void)state;
+  tombola_token *seen = context;
+  seen[0] = (tombola_token)view->n_history;
+  for (size_t i = 0; i < view->n_history && i < 2; i++)
+    seen[1 + i] = view->history[i];
+  return TOMBOLA_OK;
+}
+
+static void test_custom_window(void **state) {
+  (void)state;
+  tombola_token seen[3] = {0}, token;
+  const struct tombola_custom_stage stage = {
+      .struct_size = sizeof stage, .name = "looks", .context = seen, .history = 2, .apply = look};
+  const struct tombola_custom_stage *const stages[] = {&stage};
+  static const char *const order[] = {"penalties", "looks"};
+  const float row[10] = {0};
+  struct tombola_row r = {row, 10, TOMBOLA_F32};
+  struct tombola_sampler_params params = neutral("llama.cpp");
+  params.presence_penalty = 1;
+  params.repeat_last_n = 64;
+  params.custom_stages = stages;
+  params.n_custom_stages = 1;
+  params.samplers = order;
+  params.n_samplers = 2;
+  tombola_sampler *s = NULL;
+  assert_int_equal(tombola_sampler_new(&params, NULL, 10, NULL, &s, NULL), TOMBOLA_OK);
+  for (tombola_token i = 1; i < 6; i++)
+    assert_int_equal(tombola_sampler_accept(s, i), TOMBOLA_OK);
+  assert_int_equal(tombola_sampler_sample(s, &r, NULL, &token), TOMBOLA_OK);
+  assert_true(seen[0] == 2 && seen[1] == 4 && seen[2] == 5);
+  tombola_sampler_free(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_top_p),
-      cmocka_unit_test(test_min_p),
-      cmocka_unit_test(test_bias_adds_up),
-      cmocka_unit_test(test_greedy),
-      cmocka_unit_test(test_dry_window),
+      cmocka_unit_test(test_top_p),  cmocka_unit_test(test_min_p),      cmocka_unit_test(test_bias_adds_up),
+      cmocka_unit_test(test_greedy), cmocka_unit_test(test_dry_window), cmocka_unit_test(test_custom_window),
   };
   return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);
 }

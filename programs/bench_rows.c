@@ -16,6 +16,11 @@
 #define MAX_RUNS 200
 #define TURN     5
 #define SECOND   1e9
+#define BUDGET   (SECOND / 2)
+
+/* More than the caches of a core hold; whatever else was there goes to a shared cache or to memory. */
+#define PUSH_BYTES ((size_t)48 << 20)
+#define PUSH_STEP  64
 
 /* splitmix64 (Steele, Lea and Flood, 2014). */
 static uint64_t next(uint64_t *state) {
@@ -42,34 +47,64 @@ static void fill_usual(float *row, size_t count) {
     row[next(&state) % count] = (float)(22 - 2 * log(rank));
 }
 
-/* Sorted rows span 40 units, so that the tail's weights vanish as in a real row. */
+static void fill_even(float *row, size_t count, float width) {
+  uint64_t state = 11;
+  for (size_t i = 0; i < count; i++)
+    row[i] = (float)((double)(next(&state) >> 11) * 0x1p-53) * width;
+}
+
+/* From 20 down to -20, so that the tail's weights vanish as in a real row. */
+static float slope(size_t i, size_t count) {
+  return (float)(20 - 40.0 * (double)i / (double)count);
+}
+
 void bench_fill_row(float *row, size_t count, enum bench_shape shape) {
   switch (shape) {
+  case SHAPE_USUAL:
+  case SHAPE_COLD:
+  case SHAPE_COUNT: fill_usual(row, count); return;
+  case SHAPE_ONE:
+    /* So far above that everything else has no weight. */
+    fill_usual(row, count);
+    row[count / 3] = 150;
+    return;
+  case SHAPE_FLAT: fill_even(row, count, 0.05f); return;
+  case SHAPE_ALL: fill_even(row, count, 2); return; /* min-p 0.1 reaches 2.3 down */
   case SHAPE_EQUAL:
     for (size_t i = 0; i < count; i++)
       row[i] = 1;
     return;
   case SHAPE_ASCENDING:
     for (size_t i = 0; i < count; i++)
-      row[i] = (float)(40.0 * (double)i / (double)count - 20);
+      row[i] = slope(count - 1 - i, count);
     return;
   case SHAPE_DESCENDING:
     for (size_t i = 0; i < count; i++)
-      row[i] = (float)(20 - 40.0 * (double)i / (double)count);
+      row[i] = slope(i, count);
     return;
-  case SHAPE_USUAL:
-  case SHAPE_COUNT: break;
   }
-  fill_usual(row, count);
 }
 
+const char *bench_shape_name(enum bench_shape shape) {
+  static const char *const names[SHAPE_COUNT] = {"",           "/flat",       "/cold", "/equal",
+                                                 "/ascending", "/descending", "/one",  "/all"};
+  return names[shape];
+}
+
+/* The text uses 512 tokens, and each fourth stretch of 32 says what the one before it said; the last one does. */
 void bench_fill_history(tombola_token *history, size_t n, size_t vocab) {
   uint64_t state = 7;
-  for (size_t i = 0; i < n; i++)
-    history[i] = (tombola_token)(next(&state) % vocab);
+  size_t words = n > 64 && vocab > 512 ? 512 : vocab;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t word = next(&state) % words;
+    history[i] = (tombola_token)(word * (vocab / words));
+    if (n > 64 && i / 32 % 4 == 3) history[i] = history[i - 32];
+  }
 }
 
-static double now(void) {
+/* ---- the clock ---- */
+
+double bench_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec * SECOND + (double)time.tv_nsec;
@@ -80,32 +115,36 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One turn of a subject: once to have the row and its own memory in the cache, then a few times by the clock.
- */
-static void take_turn(const struct bench_subject *subject, double *times, size_t n) {
-  subject->run(subject->self);
-  for (size_t i = 0; i < n; i++) {
-    double before = now();
+/* One turn of a subject: once to have the row and its own memory in the cache, then a few times by the clock. */
+static void take_turn(const struct bench_subject *subject, unsigned char *push, double *times, size_t n) {
+  for (size_t i = 0; i <= n; i++) {
+    if (subject->prepare) subject->prepare(subject->self);
+    for (size_t at = 0; push && at < PUSH_BYTES; at += PUSH_STEP)
+      push[at]++;
+    double before = bench_now();
     subject->run(subject->self);
-    times[i] = now() - before;
+    if (i > 0) times[i - 1] = bench_now() - before;
   }
 }
 
-bool bench_measure(const struct bench_subject *subjects, size_t n, size_t runs, struct bench_times *times) {
+bool bench_measure(const struct bench_subject *subjects, size_t n, size_t runs, bool cold,
+                   struct bench_times *times) {
   size_t room = runs ? runs : MAX_RUNS, done = 0;
   double *all = malloc(n * room * sizeof *all);
-  if (!all) return false;
-  double begun = now();
-  while (done < room && (runs || done < MIN_RUNS || now() - begun < SECOND)) {
+  unsigned char *push = cold ? calloc(PUSH_BYTES, 1) : NULL;
+  bool ready = all && (push || !cold);
+  double begun = bench_now();
+  while (ready && done < room && (runs || done < MIN_RUNS || bench_now() - begun < BUDGET)) {
     size_t turn = room - done < TURN ? room - done : TURN;
     for (size_t s = 0; s < n; s++)
-      take_turn(&subjects[s], all + s * room + done, turn);
+      take_turn(&subjects[s], push, all + s * room + done, turn);
     done += turn;
   }
-  for (size_t s = 0; s < n; s++) {
+  for (size_t s = 0; ready && s < n; s++) {
     qsort(all + s * room, done, sizeof *all, by_value);
     times[s] = (struct bench_times){.min = all[s * room], .median = all[s * room + done / 2]};
   }
+  free(push);
   free(all);
-  return true;
+  return ready;
 }

@@ -35,6 +35,9 @@ static bool show(const struct options *options, const struct option *option, boo
   case OPTION_INTEGER:
     snprintf(text, size, "%lld", (long long)*(const int64_t *)(const void *)member);
     return true;
+  case OPTION_SECONDS:
+    snprintf(text, size, "%g", *(const double *)(const void *)member);
+    return true;
   case OPTION_CHOICE:
     snprintf(text, size, "%s", option->choices[*(const int *)(const void *)member]);
     return true;

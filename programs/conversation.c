@@ -2,6 +2,7 @@
 #include "conversation.h"
 #include "terminal.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,90 +145,15 @@ static enum tombola_status encode(const struct conversation *conversation, const
 /* ---- one answer
  * -------------------------------------------------------------------------------------------------- */
 
-/* What the callbacks of a generation need. */
-struct stream {
-  const struct engine *engine;
-  struct turn *turn;
-  struct tombola_utf8 utf8;
-  bool failed; /* no memory, or standard output failed */
-};
-
-static bool write_since(const struct stream *stream, size_t start) {
-  const struct text *answer = &stream->turn->answer;
-  if (stream->engine->options->json || answer->length == start) return true;
-  return output_text(answer->data + start, answer->length - start) && output_flush();
-}
-
-static int on_token(void *context, const struct tombola_token_event *event) {
-  struct stream *stream = context;
-  struct text *answer = &stream->turn->answer;
-  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(stream->engine->model);
-  size_t start = answer->length;
-  bool silent = tombola_vocabulary_flags(vocabulary, event->token) & TOMBOLA_TOKEN_SPECIAL;
-  progress_clear();
-  if (!tokens_add(&stream->turn->tokens, &event->token, 1) ||
-      !text_reserve(answer, TOMBOLA_UTF8_ROOM(event->length))) {
-    complain("out of memory");
-    stream->failed = true;
-    return 0;
-  }
-  if (!silent)
-    answer->length +=
-        tombola_utf8_push(&stream->utf8, event->bytes, event->length, answer->data + answer->length);
-  answer->data[answer->length] = '\0';
-  if (!write_since(stream, start)) stream->failed = true;
-  return !stream->failed && !interrupted();
-}
-
-static int on_prefill(void *context, size_t done, size_t total) {
-  (void)context;
-  if (total - done > 256 || done > 0) progress_show("reading the prompt", (double)done / (double)total);
-  return !interrupted();
-}
-
-/* The end of the text: what was held back, and the end of the line. */
-static void finish_text(struct stream *stream) {
-  struct text *answer = &stream->turn->answer;
-  size_t start = answer->length;
-  if (stream->failed || !text_reserve(answer, 4)) return;
-  answer->length += tombola_utf8_finish(&stream->utf8, answer->data + answer->length);
-  answer->data[answer->length] = '\0';
-  write_since(stream, start);
-  if (stream->engine->options->json || (answer->length && answer->data[answer->length - 1] == '\n')) return;
-  if (answer->length || stream->turn->end == TURN_ANSWERED) output_write("\n", 1);
-  output_flush();
-}
-
 static void end_turn(struct turn *turn, enum turn_end end, int exit_status) {
   turn->end = end;
   turn->exit_status = exit_status;
 }
 
-static void generate(const struct engine *engine, const struct tokens *prompt, struct turn *turn) {
-  const struct options *options = engine->options;
-  struct stream stream = {.engine = engine, .turn = turn};
-  struct tombola_generate_params params = {
-      .struct_size = sizeof(params), .on_token = on_token, .on_prefill = on_prefill, .context = &stream};
-  struct tombola_error error = {0};
-  enum tombola_status status;
-  params.max_tokens = options->max_tokens;
-  params.ignore_end = options->ignore_eos;
-  interrupt_set(INTERRUPT_STOPS);
-  status = tombola_session_generate(engine->session, engine->sampler, prompt->data, prompt->count, &params,
-                                    &turn->stats, &error);
-  progress_clear();
-  end_turn(turn, TURN_ANSWERED, EXIT_OK);
-  if (stream.failed)
-    end_turn(turn, TURN_FAILED, EXIT_FAILED);
-  else if (interrupted() && turn->tokens.count)
-    end_turn(turn, TURN_STOPPED, EXIT_INTERRUPTED);
-  else if (interrupted())
-    end_turn(turn, TURN_INTERRUPTED, EXIT_INTERRUPTED);
-  else if (status != TOMBOLA_OK)
-    end_turn(turn, TURN_FAILED, EXIT_FAILED);
-  finish_text(&stream);
-  if (status != TOMBOLA_OK && status != TOMBOLA_CANCELLED && !stream.failed)
-    complain("%s", error.message[0] ? error.message : tombola_status_text(status));
+/* Whether the answer's tokens spell more than the answer, which the next prompt will not repeat: reasoning, or a stop
+ * string. Then they are no beginning of it. */
+static bool says_more(const struct turn *turn) {
+  return turn->reasoning.length || turn->stats.reasoning || turn->stats.stop == TOMBOLA_STOP_STOP_STRING;
 }
 
 /* The answer becomes part of the conversation. A message is a C string, so a NUL in an answer is left out of
@@ -238,9 +164,10 @@ static bool keep(struct conversation *conversation, struct text *text, struct to
   bool good = text_reserve(&content, turn->answer.length);
   for (size_t i = 0; good && i < turn->answer.length; i++)
     if (turn->answer.data[i]) good = text_add(&content, turn->answer.data + i, 1);
-  good = good && add_message(conversation, "assistant", content.data) &&
-         text_add(text, content.data, content.length) &&
-         tokens_add(prompt, turn->tokens.data, turn->tokens.count);
+  good = good && add_message(conversation, "assistant", content.data);
+  if (!says_more(turn))
+    good = good && text_add(text, content.data, content.length) &&
+           tokens_add(prompt, turn->tokens.data, turn->tokens.count);
   text_free(&content);
   if (!good) return false;
   text_free(&conversation->text);
@@ -263,22 +190,88 @@ static void too_long(const struct engine *engine, size_t count, struct turn *tur
              engine->info.context);
 }
 
+/* Whether the chat format opens the reasoning for the model: what stands behind the question says it, so that a
+ * question about a marker doesn't. */
+static bool opens_reasoning(const struct engine *engine, const struct text *text, const char *question) {
+  const struct options *options = engine->options;
+  const char *tail = NULL;
+  const char *at = text->data;
+  size_t length;
+  if (engine->plain || !at) return false;
+  question += strspn(question, " \t\r\n"); /* formats trim */
+  length = strlen(question);
+  while (length && strchr(" \t\r\n", question[length - 1]))
+    length--;
+  for (; length && (at = strchr(at, question[0])); at++)
+    if (strncmp(at, question, length) == 0) tail = at + length;
+  return tail && tombola_text_prompt_opens(tail, strlen(tail), options->think_open, options->think_close);
+}
+
+/* How many tokens a shift of the context spares: those of the system message, else the start token. */
+static size_t spared(const struct conversation *conversation, const struct engine *engine, const struct tokens *prompt) {
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
+  const unsigned whole = TOMBOLA_TOKENIZE_ADD_SPECIAL | TOMBOLA_TOKENIZE_PARSE_SPECIAL;
+  struct conversation system = {.messages = conversation->messages, .count = 1};
+  struct text text = {NULL, 0, 0};
+  struct tokens tokens = {NULL, 0, 0};
+  size_t same = 0;
+  if (prompt->count && tombola_vocabulary_flags(vocabulary, prompt->data[0]) & TOMBOLA_TOKEN_SPECIAL) same = 1;
+  if (conversation->count > 1 && strcmp(conversation->messages[0].role, "system") == 0 &&
+      render(&system, engine, &text, NULL) == TOMBOLA_OK &&
+      tokenize(engine, text.data, text.length, whole, &tokens, NULL) == TOMBOLA_OK) {
+    drop_second_start(engine, &tokens);
+    for (same = 0; same < tokens.count && same < prompt->count && tokens.data[same] == prompt->data[same];)
+      same++;
+  }
+  text_free(&text);
+  tokens_free(&tokens);
+  return same + 2 < engine->info.context ? same : 0;
+}
+
+/* Makes the prompt; with --context-shift the oldest turns are forgotten until it fits. *turns counts them. */
+static enum tombola_status encode_fitting(struct conversation *conversation, const struct engine *engine,
+                                          struct text *text, struct tokens *prompt, size_t *turns,
+                                          struct tombola_error *error) {
+  enum tombola_status status = encode(conversation, engine, text, prompt, error);
+  while (status == TOMBOLA_OK && engine->options->context_shift && prompt->count > engine->info.context) {
+    size_t first = strcmp(conversation->messages[0].role, "system") == 0;
+    if (conversation->count < first + 3) break;
+    for (size_t i = first; i < first + 2; i++)
+      free((void *)(uintptr_t)conversation->messages[i].content);
+    conversation->count -= 2;
+    memmove(conversation->messages + first, conversation->messages + first + 2,
+            (conversation->count - first) * sizeof(*conversation->messages));
+    conversation->tokens.count = 0;
+    text->length = 0;
+    prompt->count = 0;
+    ++*turns;
+    status = encode(conversation, engine, text, prompt, error);
+  }
+  return status;
+}
+
 void conversation_ask(struct conversation *conversation, struct engine *engine, const char *question,
                       struct turn *turn) {
-  size_t before = conversation->count;
+  size_t forgotten = 0;
   struct text text = {NULL, 0, 0};
   struct tokens prompt = {NULL, 0, 0};
+  struct question asked = {.prompt = &prompt};
   struct tombola_error error = {0};
   enum tombola_status status = TOMBOLA_NO_MEMORY;
   *turn = (struct turn){.end = TURN_FAILED, .exit_status = EXIT_FAILED};
-  if (add_message(conversation, "user", question))
-    status = encode(conversation, engine, &text, &prompt, &error);
-  if (status != TOMBOLA_OK)
+  bool added = add_message(conversation, "user", question);
+  if (added) status = encode_fitting(conversation, engine, &text, &prompt, &forgotten, &error);
+  if (forgotten) note("the context is full: the oldest turns are forgotten (%zu)", forgotten);
+  if (status != TOMBOLA_OK) {
     complain("%s", error.message[0] ? error.message : tombola_status_text(status));
-  else if (prompt.count > engine->info.context)
+  } else if (prompt.count > engine->info.context) {
     too_long(engine, prompt.count, turn);
-  else
-    generate(engine, &prompt, turn);
+  } else {
+    asked.opens_reasoning = opens_reasoning(engine, &text, question);
+    if (engine->options->context_shift) asked.keep = spared(conversation, engine, &prompt);
+    generate(engine, &asked, turn);
+  }
+  size_t before = conversation->count - added;
   if (turn->end > TURN_STOPPED) {
     drop_messages(conversation, before);
   } else if (!keep(conversation, &text, &prompt, turn)) {
@@ -287,10 +280,4 @@ void conversation_ask(struct conversation *conversation, struct engine *engine, 
   }
   text_free(&text);
   tokens_free(&prompt);
-}
-
-void turn_free(struct turn *turn) {
-  text_free(&turn->answer);
-  tokens_free(&turn->tokens);
-  *turn = (struct turn){0};
 }

@@ -9,31 +9,13 @@
 #ifndef TOMBOLA_PROGRAMS_CONVERSATION_H
 #define TOMBOLA_PROGRAMS_CONVERSATION_H
 
-#include "engine.h"
-#include "text.h"
+#include "generate.h"
 
 struct conversation {
   struct tombola_chat_message *messages; /* contents are owned */
   size_t count;
   struct text text;     /* what the tokens spell, up to the end of the last answer */
   struct tokens tokens; /* empty: nothing was said yet */
-};
-
-/* How a turn ended. Only with the first two it is part of the conversation. */
-enum turn_end {
-  TURN_ANSWERED,
-  TURN_STOPPED,     /* by Ctrl-C; the answer so far counts */
-  TURN_INTERRUPTED, /* by Ctrl-C, before there was an answer */
-  TURN_TOO_LONG,    /* the conversation doesn't fit the context */
-  TURN_FAILED       /* a complaint was made, or standard output is closed */
-};
-
-struct turn {
-  enum turn_end end;
-  int exit_status; /* what `run` ends with */
-  struct text answer;
-  struct tokens tokens; /* of the answer */
-  struct tombola_generation_stats stats;
 };
 
 /* Puts the conversation back to its beginning: the system message, if there is one. False: no memory. */
@@ -44,9 +26,5 @@ void conversation_free(struct conversation *conversation);
  * Free the turn in any case. */
 void conversation_ask(struct conversation *conversation, struct engine *engine, const char *question,
                       struct turn *turn);
-void turn_free(struct turn *turn);
-
-/* The line of statistics on standard error. */
-void turn_report(const struct turn *turn, const struct engine *engine);
 
 #endif

@@ -114,7 +114,7 @@ static int collect_flag(struct assignments *assignments, const struct command *c
   int used = 1;
 
   *exit_status = EXIT_USAGE;
-  assignment.index = option_find(name, length, dashes);
+  assignment.index = option_find(name, length, dashes, command->bit);
   if (assignment.index == SIZE_MAX || !option_at(assignment.index, &assignment.option)) {
     complain_unknown(command, argument, name, length);
     return 0;
@@ -186,6 +186,17 @@ static int apply_integer(struct options *options, const struct assignment *assig
   return EXIT_OK;
 }
 
+static int apply_seconds(struct options *options, const struct assignment *assignment) {
+  const struct option *option = &assignment->option;
+  char *end;
+  double value = strtod(assignment->text, &end);
+  if (end == assignment->text || *end || !(value > 0) || !(value <= (double)option->max))
+    return complain_usage("--%s: \"%s\" is not allowed (seconds, above 0 and at most %lld)", option->name,
+                          assignment->text, (long long)option->max);
+  *(double *)(void *)((char *)options + option->offset) = value;
+  return EXIT_OK;
+}
+
 static int apply_choice(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
   char known[128] = "";
@@ -221,6 +232,7 @@ static int apply(struct options *options, const struct assignment *assignment) {
   case OPTION_SWITCH: *(bool *)(void *)member = true; return EXIT_OK;
   case OPTION_TEXT: *(const char **)(void *)member = assignment->text; return EXIT_OK;
   case OPTION_INTEGER: return apply_integer(options, assignment);
+  case OPTION_SECONDS: return apply_seconds(options, assignment);
   case OPTION_CHOICE: return apply_choice(options, assignment);
   case OPTION_PARAM:
   case OPTION_CUSTOM: break;
@@ -236,7 +248,7 @@ static void mark_origin(struct options *options, const struct assignment *assign
   options->origins[assignment->index] = (unsigned char)assignment->origin;
   for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
     if (strcmp(assignment->option.name, pairs[i].writer) != 0) continue;
-    options->origins[option_find(pairs[i].written, strlen(pairs[i].written), 2)] =
+    options->origins[option_find(pairs[i].written, strlen(pairs[i].written), 2, options->command->bit)] =
         (unsigned char)assignment->origin;
   }
 }
@@ -270,7 +282,12 @@ static bool set_defaults(struct options *options, const struct command *command)
   size_t count = 0;
   while (option_at(count, &option))
     count++;
-  *options = (struct options){.command = command, .max_tokens = 512, .draws = command->bit == COMMAND_SELFTEST ? 30000 : 1};
+  *options = (struct options){.command = command,
+                              .max_tokens = 512,
+                              .think_budget = -1,
+                              .think_open = "<think>",
+                              .think_close = "</think>",
+                              .draws = command->bit == COMMAND_SELFTEST ? 30000 : 1};
   options->origins = calloc(count, sizeof(*options->origins));
   if (!options->origins) return false;
   for (size_t i = 0; option_at(i, &option); i++)
@@ -278,6 +295,21 @@ static bool set_defaults(struct options *options, const struct command *command)
         option.show == option_show_breakers)
       options->origins[i] = ORIGIN_DIALECT;
   return true;
+}
+
+/* Values that are right by themselves and don't go together. */
+static int check_together(const struct options *options) {
+  bool splits = strcmp(options->think_open, "none") != 0 && strcmp(options->think_close, "none") != 0;
+  if (options->prompt && options->file)
+    return complain_usage("give the prompt by --prompt or by --file, not by both");
+  if (!*options->think_open || !*options->think_close)
+    return complain_usage("--think-open and --think-close: an empty marker is not allowed (none splits nothing off)");
+  if (splits && strcmp(options->think_open, options->think_close) == 0)
+    return complain_usage("--think-open and --think-close: both are \"%s\"; they must differ", options->think_open);
+  if (!splits && options->think_budget >= 0)
+    return complain_usage("--think-budget needs the markers; --think-open and --think-close can't be none");
+  if (options->ban_ignore_case && !options->n_bans) return complain_usage("--ban-ignore-case needs --ban");
+  return EXIT_OK;
 }
 
 int options_parse(struct options *options, const struct command *command, int argc, char **argv) {
@@ -290,8 +322,8 @@ int options_parse(struct options *options, const struct command *command, int ar
   if (exit_status == EXIT_OK) exit_status = apply_all(options, &assignments);
   free(assignments.list);
   if (exit_status != EXIT_OK) return exit_status;
-  if (options->prompt && options->file)
-    return complain_usage("give the prompt by --prompt or by --file, not by both");
+  exit_status = check_together(options);
+  if (exit_status != EXIT_OK) return exit_status;
   status = tombola_sampler_params_check(&options->sampler, &error);
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
@@ -301,6 +333,7 @@ void options_free(struct options *options) {
     free(options->text_bias[i].text);
   for (size_t i = 0; options->breakers && i < options->sampler.n_dry_sequence_breakers; i++)
     free(options->breakers[i]);
+  options_free_answer(options);
   free(options->breakers);
   free(options->suppress);
   free(options->text_bias);

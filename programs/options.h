@@ -88,6 +88,21 @@ struct options {
   int kv;          /* enum tombola_kv_type */
   int color;       /* enum color_mode */
   bool ignore_eos;
+
+  /* What ends or steers an answer. */
+  struct tombola_bytes *stops; /* owned, their texts too */
+  size_t n_stops;
+  struct tombola_bytes *bans; /* owned, their texts too */
+  size_t n_bans;
+  bool ban_ignore_case;
+  int64_t min_tokens;
+  double time_limit; /* seconds; 0: none */
+  int64_t loop_period, loop_repeats;
+  bool context_shift;
+  int64_t think_budget; /* -1: none */
+  const char *think_open, *think_close;
+  bool hide_thinking;
+
   bool quiet;
   bool verbose;
   bool json;
@@ -126,6 +141,7 @@ enum option_kind {
   OPTION_SWITCH,  /* bool; takes no value */
   OPTION_TEXT,    /* const char * */
   OPTION_INTEGER, /* int64_t from min to max */
+  OPTION_SECONDS, /* double, above 0 and at most max */
   OPTION_CHOICE,  /* int: index in `choices` */
   OPTION_PARAM,   /* a parameter of the sampler */
   OPTION_CUSTOM   /* `set` does it */
@@ -176,14 +192,27 @@ bool option_takes_value(const struct option *option);
 /* Whether `name`, without its dashes, is the option's name or an alias. */
 bool option_is_named(const struct option *option, const char *name, size_t length);
 
-/* The index of the option of that name or alias, SIZE_MAX when there is none. `dashes` is the number that
- * stood before the name: one letter takes one, longer names take two. */
-size_t option_find(const char *name, size_t length, int dashes);
+/* The index of the option of that name or alias, one of these commands rather than another; SIZE_MAX when there
+ * is none. `dashes` is the number that stood before the name: one letter takes one, longer names take two. */
+size_t option_find(const char *name, size_t length, int dashes, unsigned command_bits);
 
 /* Whether an option of that name is known from the plan but not made yet. */
 bool option_is_planned(const char *name, size_t length);
 
-/* The setters and showers of the custom rows (options_values.c). */
+/* Copies a text, with \n, \t, \r, \" and \\ as what they stand for; NULL: no memory. */
+char *option_unescape(const char *text);
+
+/* The setters and showers of the custom rows: what steers an answer (options_answer.c), */
+enum tombola_status option_set_stop(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_ban(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_loop_guard(struct options *options, const char *text,
+                                          struct tombola_error *error);
+void option_show_stop(const struct options *options, char *text, size_t size);
+void option_show_ban(const struct options *options, char *text, size_t size);
+void option_show_loop_guard(const struct options *options, char *text, size_t size);
+void options_free_answer(struct options *options); /* their lists */
+
+/* and the sampler's (options_values.c). */
 enum tombola_status option_set_greedy(struct options *options, const char *text, struct tombola_error *error);
 enum tombola_status option_set_samplers(struct options *options, const char *text,
                                         struct tombola_error *error);

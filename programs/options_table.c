@@ -41,6 +41,32 @@ static const struct option table[] = {
      .max = INT32_MAX, .help = "longest answer"},
     {.name = "ignore-eos", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
      .offset = AT(ignore_eos), .help = "ban the tokens that end an answer"},
+    {.name = "stop", .aliases = ALIASES("reverse-prompt", "r"), .kind = OPTION_CUSTOM, .group = GROUP_ANSWER,
+     .commands = COMMAND_ANSWERS, .value = "TEXT", .set = option_set_stop, .show = option_show_stop,
+     .help = "end the answer in front of this text; \\n is a line end; repeatable"},
+    {.name = "min-tokens", .kind = OPTION_INTEGER, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "N",
+     .offset = AT(min_tokens), .min = 0, .max = INT32_MAX, .help = "no end token before there are so many"},
+    {.name = "time-limit", .kind = OPTION_SECONDS, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "S",
+     .offset = AT(time_limit), .max = 1000000000, .unset = "none", .help = "end the answer after so many seconds"},
+    {.name = "loop-guard", .kind = OPTION_CUSTOM, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "P,N",
+     .set = option_set_loop_guard, .show = option_show_loop_guard,
+     .help = "end an answer whose last tokens are a pattern of at most P tokens, N times"},
+    {.name = "ban", .kind = OPTION_CUSTOM, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "TEXT",
+     .set = option_set_ban, .show = option_show_ban,
+     .help = "a phrase that must not occur: the answer goes back and on in another way; repeatable"},
+    {.name = "ban-ignore-case", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
+     .offset = AT(ban_ignore_case), .help = "banned phrases in any case"},
+    {.name = "context-shift", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
+     .offset = AT(context_shift), .help = "forget the oldest part when the context is full, but the system message"},
+    {.name = "think-budget", .kind = OPTION_INTEGER, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "N",
+     .offset = AT(think_budget), .min = -1, .max = INT32_MAX,
+     .help = "tokens of reasoning, after which the closing marker is forced; -1: no limit"},
+    {.name = "think-open", .kind = OPTION_TEXT, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "TEXT",
+     .offset = AT(think_open), .unset = "<think>", .help = "marker that opens reasoning; none splits nothing off"},
+    {.name = "think-close", .kind = OPTION_TEXT, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "TEXT",
+     .offset = AT(think_close), .unset = "</think>", .help = "marker that closes it"},
+    {.name = "hide-thinking", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
+     .offset = AT(hide_thinking), .help = "don't show the reasoning, which goes to standard error, dim"},
 
     {.name = "dialect", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES,
      .value = "NAME", .set = option_set_dialect, .show = option_show_dialect,
@@ -112,8 +138,7 @@ enum { TABLE_COUNT = sizeof(table) / sizeof(table[0]) };
 static const char *const planned[] = {
     "draw", "typical-p", "typical", "top-n-sigma", "top-nsigma", "p-less", "xtc-*", "epsilon-cutoff", "eta-cutoff",
     "top-h", "top-a", "tfs", "smoothing-factor", "dynatemp-*", "no-repeat-ngram", "dry-*", "mirostat", "mirostat-*",
-    "adaptive-*", "bias-file", "min-tokens", "time-limit", "stop", "reverse-prompt", "r", "ban",
-    "ban-ignore-case", "loop-guard", "context-shift", "logprobs", "logprobs-stage", "think-*", "hide-thinking",
+    "adaptive-*", "bias-file", "logprobs", "logprobs-stage",
     "answer-*", "draft-*", "draft", "model-draft", "md", "prompt-lookup", "prompt-cache", "json-object", "json-schema",
     "j", "regex", "grammar", "grammar-file", "choice", "trace", "timings", "stats", "host", "port", "parallel", "np",
     "alias", "api-key"};
@@ -187,12 +212,16 @@ bool option_is_named(const struct option *option, const char *name, size_t lengt
   return false;
 }
 
-size_t option_find(const char *name, size_t length, int dashes) {
+size_t option_find(const char *name, size_t length, int dashes, unsigned command_bits) {
   struct option option;
+  size_t found = SIZE_MAX;
   if ((length == 1) != (dashes == 1)) return SIZE_MAX;
-  for (size_t i = 0; option_at(i, &option); i++)
-    if (option_is_named(&option, name, length)) return i;
-  return SIZE_MAX;
+  for (size_t i = 0; option_at(i, &option); i++) {
+    if (!option_is_named(&option, name, length)) continue;
+    if (option.commands & command_bits) return i;
+    if (found == SIZE_MAX) found = i;
+  }
+  return found;
 }
 
 bool option_is_planned(const char *name, size_t length) {

@@ -177,8 +177,7 @@ void option_show_suppress(const struct options *options, char *text, size_t size
     append(text, size, "%s%d", i ? "," : "", (int)options->sampler.suppress[i]);
 }
 
-/* Copies a text, with \n, \t, \r, \" and \\ as what they stand for. */
-static char *unescape(const char *text) {
+char *option_unescape(const char *text) {
   static const char letters[] = "ntr\\\"", meant[] = "\n\t\r\\\"";
   char *copy = malloc(strlen(text) + 1), *to = copy;
   if (!copy) return NULL;
@@ -205,7 +204,7 @@ enum tombola_status option_set_breaker(struct options *options, const char *text
       free(list[--sampler->n_dry_sequence_breakers]);
     return TOMBOLA_OK;
   }
-  list[count] = unescape(text);
+  list[count] = option_unescape(text);
   if (!list[count]) return no_memory(error, "dry_sequence_breakers");
   sampler->n_dry_sequence_breakers++;
   return TOMBOLA_OK;

@@ -76,6 +76,8 @@ static char *to_json(const struct turn *turn, const struct engine *engine) {
   char *json = NULL;
   if (!turn->tokens.count) tokens = yyjson_mut_arr(doc);
   yyjson_mut_doc_set_root(doc, root);
+  if (turn->reasoning.length)
+    yyjson_mut_obj_add_strn(doc, root, "reasoning", turn->reasoning.data, turn->reasoning.length);
   if (yyjson_mut_obj_add_strn(doc, root, "text", text, turn->answer.length) &&
       yyjson_mut_obj_add_val(doc, root, "tokens", tokens) &&
       yyjson_mut_obj_add_str(doc, root, "finish_reason", tombola_stop_finish(turn->stats.stop)) &&

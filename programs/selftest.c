@@ -13,7 +13,7 @@
 #include "options.h"
 #include "terminal.h"
 
-#define LEAST_DRAWS 20000 /* with fewer the control isn't told from the truth */
+#define LEAST_DRAWS 5000 /* with fewer the control isn't told from the truth */
 
 uint64_t selftest_random(uint64_t *state) {
   uint64_t z = *state += 0x9E3779B97F4A7C15u;

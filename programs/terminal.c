@@ -18,6 +18,8 @@ static struct {
   bool bar;             /* a progress bar stands on the current line */
   int bar_percent;      /* what it shows */
   int output_error;     /* errno of the first failed write, or 0 */
+  bool reasons;         /* a line of reasoning is open on standard error */
+  bool reasons_begin;   /* and nothing stands on it yet */
 } state;
 
 /* ---- messages
@@ -26,6 +28,7 @@ static struct {
 TERMINAL_PRINTF(2, 0)
 static void message(const char *lead, const char *format, va_list arguments) {
   progress_clear();
+  terminal_reasoning_end();
   fflush(stdout);
   fputs(lead, stderr);
   vfprintf(stderr, format, arguments);
@@ -65,6 +68,7 @@ void terminal_dim(const char *format, ...) {
   va_list arguments;
   if (state.quiet) return;
   progress_clear();
+  terminal_reasoning_end();
   fflush(stdout);
   if (state.color) fputs("\033[2m", stderr);
   va_start(arguments, format);
@@ -157,22 +161,49 @@ static size_t control_length(const unsigned char *text, size_t length) {
   return length > 1 && text[0] == 0xc2 && text[1] < 0xa0 ? 2 : 0;
 }
 
-bool output_text(const char *text, size_t length) {
+/* Writes text of a model to a terminal. */
+static bool write_plain(FILE *stream, const char *text, size_t length) {
   static const char replacement[] = "\xef\xbf\xbd";
   size_t plain = 0;
-  if (!state.output_terminal) return output_write(text, length);
   while (plain < length) {
     size_t control = control_length((const unsigned char *)text + plain, length - plain);
     if (!control) {
       plain++;
       continue;
     }
-    if (!output_write(text, plain) || !output_write(replacement, 3)) return false;
+    if (fwrite(text, 1, plain, stream) != plain || fwrite(replacement, 1, 3, stream) != 3) return false;
     text += plain + control;
     length -= plain + control;
     plain = 0;
   }
-  return output_write(text, length);
+  return fwrite(text, 1, length, stream) == length;
+}
+
+bool output_text(const char *text, size_t length) {
+  if (!state.output_terminal) return output_write(text, length);
+  errno = 0;
+  return output_result(write_plain(stdout, text, length));
+}
+
+void terminal_reasoning(const char *text, size_t length) {
+  if (!length) return;
+  if (!state.reasons) fflush(stdout);
+  if (!state.reasons && state.color) fputs("\033[2m", stderr);
+  state.reasons = true;
+  state.reasons_begin = text[length - 1] == '\n';
+  if (state.terminal)
+    write_plain(stderr, text, length);
+  else
+    fwrite(text, 1, length, stderr);
+  fflush(stderr);
+}
+
+void terminal_reasoning_end(void) {
+  if (!state.reasons) return;
+  if (state.color) fputs("\033[0m", stderr);
+  if (!state.reasons_begin) fputc('\n', stderr);
+  fflush(stderr);
+  state.reasons = false;
 }
 
 bool output_flush(void) {
@@ -201,6 +232,7 @@ static void restore_terminal(void) {
   static const char clear_line[] = "\r\033[K";
   ssize_t ignored = 0;
   if (state.bar) ignored = write(STDERR_FILENO, clear_line, sizeof(clear_line) - 1);
+  if (state.reasons && state.color) ignored = write(STDERR_FILENO, "\033[0m", 4);
   if (!is_saved) return;
   if (state.terminal) ignored = write(STDERR_FILENO, "\n", 1);
   (void)ignored;

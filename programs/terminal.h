@@ -45,6 +45,11 @@ bool output_write(const char *text, size_t length);
  * can't send commands to it. */
 bool output_text(const char *text, size_t length);
 bool output_flush(void);
+
+/* Reasoning, dim, on standard error; the next message, or _end, begins a new line. */
+void terminal_reasoning(const char *text, size_t length);
+void terminal_reasoning_end(void);
+
 int output_finish(void);
 
 /* What Ctrl-C does: leave the process at once with status 130, also while a line is awaited; or stop the

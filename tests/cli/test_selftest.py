@@ -9,7 +9,7 @@ import support
 
 class Selftest(support.Case):
     def test_lines(self):
-        result = self.call("selftest", "--draws", "20000")
+        result = self.call("selftest", "--draws", "5000")
         self.check(result, 0)
         lines = result.stdout.decode().splitlines()
         self.assertEqual(result.stderr, b"")  # the bar is for terminals
@@ -28,7 +28,7 @@ class Selftest(support.Case):
             self.assertTrue(any(f"control, {rule}" in line and "noticed" in line for line in checks))
 
     def test_json(self):
-        result = self.call("selftest", "--draws", "20000", "--json")
+        result = self.call("selftest", "--draws", "5000", "--json")
         self.check(result, 0)
         lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
         self.assertTrue(all(set(line) == {"group", "subject", "result", "good"} and line["good"] for line in lines))
@@ -36,7 +36,7 @@ class Selftest(support.Case):
                        "good": True}, lines)
 
     def test_refused(self):
-        self.check_refused(["selftest", "--draws", "100"], 2, "--draws must be at least 20000, got 100")
+        self.check_refused(["selftest", "--draws", "100"], 2, "--draws must be at least 5000, got 100")
         self.check_refused(["selftest", "row.json"], 2, "row.json")
 
 

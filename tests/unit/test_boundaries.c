@@ -32,21 +32,50 @@ static size_t kept(const struct tombola_sampler_params *params, const float *row
   return count;
 }
 
-/* Equal tokens: k of n hold exactly k / n, and where the set ends once p is reached, k stay. */
+/* Equal tokens: k of n hold exactly k / n. Where the set ends once p is reached, k stay; where p must be passed, one
+ * more; where ties stay, all. */
 static void test_top_p(void **state) {
   (void)state;
-  static const char *const dialects[] = {"llama.cpp", "rml"};
+  static const struct {
+    const char *dialect;
+    bool passes, ties;
+  } rules[] = {{"llama.cpp", false, false}, {"rml", false, false},   {"rmlx", false, false},
+               {"mlxcel", true, false},     {"minfer", true, false}, {"mlx-lm", false, true},
+               {"tombola", false, false}};
   const float row[256] = {0};
   struct tombola_candidate c[256];
-  for (size_t d = 0; d < 2; d++) {
-    struct tombola_sampler_params params = neutral(dialects[d]);
+  for (size_t d = 0; d < sizeof rules / sizeof *rules; d++) {
+    struct tombola_sampler_params params = neutral(rules[d].dialect);
     for (size_t n = 2; n <= 256; n *= 2) {
       for (size_t k = 1; k < n; k += 1 + n / 8) {
         params.top_p = (float)k / (float)n;
-        assert_int_equal(kept(&params, row, n, c), k);
+        assert_int_equal(kept(&params, row, n, c), rules[d].ties ? n : k + rules[d].passes);
         params.top_p = nextafterf(params.top_p, 1);
-        assert_int_equal(kept(&params, row, n, c), k + 1);
+        assert_int_equal(kept(&params, row, n, c), rules[d].ties ? n : k + 1);
       }
+    }
+  }
+}
+
+/* Equal tokens again: exactly k by the lowest ids, or all that tie with the k-th. */
+static void test_top_k(void **state) {
+  (void)state;
+  static const struct {
+    const char *dialect;
+    bool ties;
+  } rules[] = {{"llama.cpp", false}, {"rml", false},         {"rmlx", false},   {"mlxcel", true},
+               {"minfer", true},     {"transformers", true}, {"tombola", false}};
+  float row[200] = {0};
+  struct tombola_candidate c[200];
+  for (size_t i = 0; i < 200; i += 3)
+    row[i] = 1;
+  for (size_t d = 0; d < sizeof rules / sizeof *rules; d++) {
+    struct tombola_sampler_params params = neutral(rules[d].dialect);
+    for (params.top_k = 2; params.top_k < 67; params.top_k += 13) {
+      size_t n = kept(&params, row, 200, c);
+      assert_int_equal(n, rules[d].ties ? 67 : params.top_k);
+      for (size_t i = 0; i < n; i++)
+        assert_int_equal(c[i].id, 3 * i);
     }
   }
 }
@@ -178,10 +207,75 @@ static void test_custom_window(void **state) {
   tombola_sampler_free(s);
 }
 
+/* Greedy is after the edits, under every dialect: the best token is penalized, banned or biased first. */
+static void test_greedy_edits(void **state) {
+  (void)state;
+  const float row[3] = {3, 2, 1};
+  const struct tombola_logit_bias bias = {1, -INFINITY};
+  struct tombola_row r = {row, 3, TOMBOLA_F32};
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    struct tombola_sampler_params params = neutral(tombola_dialect_at(d)->name);
+    tombola_sampler *s = NULL;
+    tombola_token token;
+    params.temperature = 0;
+    params.presence_penalty = 5;
+    params.repeat_last_n = 20;
+    params.logit_bias = &bias;
+    params.n_logit_bias = 1;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 3, NULL, &s, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_sampler_sample(s, &r, NULL, &token), TOMBOLA_OK);
+    assert_int_equal(token, 0);
+    assert_int_equal(tombola_sampler_accept(s, 0), TOMBOLA_OK);
+    assert_int_equal(tombola_sampler_sample(s, &r, NULL, &token), TOMBOLA_OK);
+    assert_int_equal(token, 2);
+    tombola_sampler_free(s);
+  }
+}
+
+/* A clone has all of the history, the first token too. */
+static void test_clone(void **state) {
+  (void)state;
+  const float row[4] = {0};
+  struct tombola_row r = {row, 4, TOMBOLA_F32};
+  struct tombola_sampler_params params = neutral("llama.cpp");
+  struct tombola_candidate c[4];
+  tombola_sampler *s = NULL, *clone = NULL;
+  size_t n;
+  params.frequency_penalty = 1;
+  params.repeat_last_n = 3;
+  assert_int_equal(tombola_sampler_new(&params, NULL, 4, NULL, &s, NULL), TOMBOLA_OK);
+  for (tombola_token i = 0; i < 4; i++) /* 0 leaves the window */
+    assert_int_equal(tombola_sampler_accept(s, i), TOMBOLA_OK);
+  assert_int_equal(tombola_sampler_clone(s, &clone), TOMBOLA_OK);
+  tombola_sampler_free(s);
+  assert_int_equal(tombola_candidates(clone, &r, NULL, c, 4, &n), TOMBOLA_OK);
+  for (size_t i = 0; i < 4; i++)
+    assert_true(c[i].logit == (i ? -1 : 0));
+  tombola_sampler_free(clone);
+}
+
+/* A bare draw has no way to say that there is nothing: token 0. */
+static void test_no_mass(void **state) {
+  (void)state;
+  const float none[4] = {0};
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    struct tombola_sampler_params params = neutral(tombola_dialect_at(d)->name);
+    tombola_sampler *s = NULL;
+    tombola_token token = 3;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 4, NULL, &s, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_draw(s, none, 4, &token), TOMBOLA_OK);
+    assert_int_equal(token, 0);
+    tombola_sampler_free(s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_top_p),  cmocka_unit_test(test_min_p),      cmocka_unit_test(test_bias_adds_up),
-      cmocka_unit_test(test_greedy), cmocka_unit_test(test_dry_window), cmocka_unit_test(test_custom_window),
+      cmocka_unit_test(test_top_p),        cmocka_unit_test(test_min_p),
+      cmocka_unit_test(test_bias_adds_up), cmocka_unit_test(test_greedy),
+      cmocka_unit_test(test_greedy_edits), cmocka_unit_test(test_no_mass),
+      cmocka_unit_test(test_top_k),        cmocka_unit_test(test_clone),
+      cmocka_unit_test(test_dry_window),   cmocka_unit_test(test_custom_window),
   };
   return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);
 }

@@ -509,6 +509,13 @@ static void test_mask(void **state) {
   play_tokens(&s.play, (const tombola_token[]){1, 2, 3, 4, 5, 6},
               6); /* then it has none, and the end is free */
   s.calls = 0;
+  s.play.params.ignore_end = 1; /* both hold */
+  s.play.params.max_tokens = 8;
+  play(&s.play, json, &prompt, 1);
+  play_ok(&s.play, TOMBOLA_STOP_MAX_TOKENS);
+  play_tokens(&s.play, (const tombola_token[]){1, 2, 3, 4, 5, 6, 1, 2}, 8);
+  s.play.params.ignore_end = 0;
+  s.calls = 0;
   s.status = TOMBOLA_UNSUPPORTED; /* its own failure is the generation's */
   play(&s.play, json, &prompt, 1);
   assert_int_equal(s.play.status, TOMBOLA_UNSUPPORTED);

@@ -25,7 +25,7 @@ static double slack(void) {
 static void test_thresholds(void **state) {
   (void)state;
   struct support_rng rng = support_rng(41);
-  for (int round = 0; round < 2500; round++) {
+  for (int round = 0; round < 625; round++) {
     reset_plan();
     prepare(&rng);
     struct tombola_sampler_params *p = &b.plan.params;
@@ -102,7 +102,7 @@ static void test_nucleus(void **state) {
   (void)state;
   struct support_rng rng = support_rng(42);
   static double sums[MOST];
-  for (int round = 0; round < 2000; round++) {
+  for (int round = 0; round < 500; round++) {
     reset_plan();
     prepare(&rng);
     size_t min_keep = support_below(&rng, 3) ? 0 : support_below(&rng, 60);
@@ -123,7 +123,7 @@ static void test_nucleus(void **state) {
 static void test_top_k(void **state) {
   (void)state;
   struct support_rng rng = support_rng(43);
-  for (int round = 0; round < 2000; round++) {
+  for (int round = 0; round < 500; round++) {
     reset_plan();
     prepare(&rng);
     size_t k = 1 + support_below(&rng, support_below(&rng, 2) ? 100 : b.n + 10),
@@ -150,7 +150,7 @@ static void test_top_h(void **state) {
   (void)state;
   struct support_rng rng = support_rng(44);
   static double sums[MOST];
-  for (int round = 0; round < 1500; round++) {
+  for (int round = 0; round < 375; round++) {
     reset_plan();
     prepare(&rng);
     b.plan.params.top_h = support_between(&rng, 0.01f, 1);
@@ -176,7 +176,7 @@ static void test_tfs(void **state) {
   (void)state;
   struct support_rng rng = support_rng(45);
   static double second[MOST];
-  for (int round = 0; round < 1500; round++) {
+  for (int round = 0; round < 375; round++) {
     reset_plan();
     prepare(&rng);
     b.plan.params.tfs_z = support_between(&rng, 0, 0.999f);
@@ -206,7 +206,7 @@ static void test_tfs(void **state) {
 static void test_typical(void **state) {
   (void)state;
   struct support_rng rng = support_rng(46);
-  for (int round = 0; round < 2500; round++) {
+  for (int round = 0; round < 625; round++) {
     reset_plan();
     prepare(&rng);
     size_t min_keep = support_below(&rng, 3) ? 0 : support_below(&rng, 60);
@@ -264,7 +264,7 @@ static double probability(size_t place) {
 static void test_smoothing(void **state) {
   (void)state;
   struct support_rng rng = support_rng(47);
-  for (int round = 0; round < 600; round++) {
+  for (int round = 0; round < 150; round++) {
     reset_plan();
     prepare(&rng);
     double f = (double)(b.plan.params.smoothing_factor = support_between(&rng, 0.01f, 3)), total = 0;
@@ -286,7 +286,7 @@ static void test_smoothing(void **state) {
 static void test_dynamic_temperature(void **state) {
   (void)state;
   struct support_rng rng = support_rng(48);
-  for (int round = 0; round < 1000; round++) {
+  for (int round = 0; round < 250; round++) {
     reset_plan();
     prepare(&rng);
     struct tombola_sampler_params *p = &b.plan.params;

@@ -81,6 +81,27 @@ static void sort_few(const struct walk *w, struct tombola__entry *list, size_t n
   }
 }
 
+/* Ranks a run upside down. */
+static void rank_rising(struct tombola__entry *run, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    run[i].logit = -run[i].logit;
+  tombola__entries_rank(run, n);
+  for (size_t i = 0; i < n; i++)
+    run[i].logit = -run[i].logit;
+}
+
+/* Distances that round to the same float: of logits that differ the one nearer to the centre comes first. */
+static void settle(const struct walk *w, struct tombola__entry *list, size_t n) {
+  for (size_t first = 0, end; first < n; first = end) {
+    uint32_t key = key_of(w, list[first].logit);
+    bool differ = false;
+    for (end = first + 1; end < n && key_of(w, list[end].logit) == key; end++)
+      differ = differ || list[end].logit != list[first].logit;
+    if (differ && (key & 1)) tombola__entries_rank(list + first, end - first);
+    if (differ && !(key & 1)) rank_rising(list + first, end - first);
+  }
+}
+
 /* How many of the sorted list are needed; false when all of it doesn't hold enough. */
 static bool count_needed(const struct walk *w, const struct tombola__candidates *c, size_t *needed) {
   double mass = 0;
@@ -106,6 +127,7 @@ static enum tombola_status walk(const struct walk *w, struct tombola__candidates
     sort_few(w, c->list, c->count);
   else
     sort(w, c->list, c->count);
+  settle(w, c->list, c->count);
   *needed = 0;
   *enough = count_needed(w, c, needed);
   while (*enough && w->ties && *needed < c->count &&

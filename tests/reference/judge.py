@@ -97,7 +97,7 @@ class Judge:
                 return True
         low, high = self.model(-plain.SLACK), self.model(plain.SLACK, True)
         cut = min((x for _, x in low.items), default=0.0)  # those that tie with the last may be exchanged
-        core = {i for i, x in low.items if x > cut}
+        core = {i for i, x in low.items if x > cut or low.doubt} - low.doubt
         return core <= kept <= self.ids(high)
 
     def explain(self, name, ids):

@@ -79,7 +79,9 @@ class LlamaCpp(plain.Model):
         for n, (score, place) in enumerate(scored, 1):
             running += probabilities[place]
             if running > p + self.move and n >= keep:
-                while self.ties and n < len(scored) and scored[n][0] <= score * (1 + 1e-6) + 1e-6:
+                near = score * 1e-6 + 1e-6
+                self.doubt = {order[i][0] for i, (s, _) in enumerate(scored) if abs(s - score) <= near}
+                while self.ties and n < len(scored) and scored[n][0] <= score + near:
                     n += 1
                 order = order[:n]
                 break

@@ -59,6 +59,7 @@ class Model:
         self.params = request["params"]
         self.seed = request.get("seed", 0)
         self.move, self.ties = move, ties
+        self.doubt = set()  # ids that stand at a bound by a score, within rounding
         self.stream = stream or self.stream_of(self.seed)
         for name in request["samplers"]:
             getattr(self, name)()
@@ -86,8 +87,9 @@ class Model:
     def at_least(self, values, bound, scale=None):
         """Those whose value reaches the bound, which moves by a grain of `scale` (the bound itself by default)."""
         moved = bound - self.tilt() * GRAIN * abs(bound if scale is None else scale)
-        bound = moved if moved <= max(values) else bound
-        return [item for item, value in zip(self.items, values) if value >= bound]
+        if moved > max(values) and self.tilt():
+            return ranked(self.items)[:1]
+        return [item for item, value in zip(self.items, values) if value >= moved]
 
     def logit_bias(self):
         sums = {}

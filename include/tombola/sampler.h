@@ -413,6 +413,10 @@ TOMBOLA_API enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot
 /* Puts the state back; into the same sampler or a clone of it. */
 TOMBOLA_API enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot,
                                                          tombola_sampler *sampler);
+/* The same, but the random numbers go on from where the sampler is: for another draw in place of one that was
+ * refused. The number that led to the refused token would, used again, lead to its neighbours. */
+TOMBOLA_API enum tombola_status tombola_snapshot_rewind(const tombola_snapshot *snapshot,
+                                                        tombola_sampler *sampler);
 
 #ifdef __cplusplus
 }

@@ -336,6 +336,7 @@ struct tombola__stage {
   void (*release)(const struct tombola__plan *plan, void *data);
   size_t (*window)(const struct tombola__plan *plan); /* tokens of history that it wants to see */
   size_t (*state_size)(const struct tombola__plan *plan);
+  bool random_state; /* the state is a generator's: a rewind leaves it alone */
   void (*reset)(struct tombola__stage_call *call); /* the state at the beginning */
   enum tombola_status (*apply)(struct tombola__stage_call *call);
   void (*chosen)(struct tombola__stage_call *call,

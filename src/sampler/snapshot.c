@@ -58,13 +58,29 @@ enum tombola_status tombola_snapshot_take(tombola_snapshot *snapshot, const tomb
   return TOMBOLA_OK;
 }
 
-enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
-  if (snapshot->plan != sampler->plan) return TOMBOLA_INVALID_ARGUMENT;
-  memcpy(sampler->state, snapshot->state, sampler->plan->state_size);
+static enum tombola_status restore_history(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
   tombola__history_clear(&sampler->history);
   for (size_t i = 0; i < snapshot->count; i++) {
     enum tombola_status status = tombola__history_push(&sampler->history, snapshot->tokens[i]);
     if (status) return status;
   }
   return TOMBOLA_OK;
+}
+
+enum tombola_status tombola_snapshot_restore(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
+  if (snapshot->plan != sampler->plan) return TOMBOLA_INVALID_ARGUMENT;
+  memcpy(sampler->state, snapshot->state, sampler->plan->state_size);
+  return restore_history(snapshot, sampler);
+}
+
+/* The generator's state comes first; behind it are those of the stages, of which some are generators. */
+enum tombola_status tombola_snapshot_rewind(const tombola_snapshot *snapshot, tombola_sampler *sampler) {
+  const struct tombola__plan *plan = sampler->plan;
+  if (snapshot->plan != plan) return TOMBOLA_INVALID_ARGUMENT;
+  for (size_t i = 0; i < plan->n_chain; i++) {
+    const struct tombola__link *link = &plan->chain[i];
+    if (link->state_size && !link->stage->random_state)
+      memcpy(sampler->state + link->state_offset, snapshot->state + link->state_offset, link->state_size);
+  }
+  return restore_history(snapshot, sampler);
 }

@@ -5,8 +5,7 @@
  * stays.
  *
  * The samplers' states go back too, but for the random numbers: a number that led to the banned token would,
- * used again, lead to its neighbours rather than to the law without it. So as many numbers are skipped as
- * tokens were taken back. */
+ * used again, lead to its neighbours rather than to the law without it. */
 #include <string.h>
 
 #include "session/internal.h"
@@ -225,13 +224,9 @@ static enum tombola_status add_ban(struct tombola__generation *g, size_t positio
 }
 
 static enum tombola_status restore(struct tombola__generation *g, const tombola_snapshot *snapshot,
-                                   tombola_sampler *sampler, size_t skip) {
+                                   tombola_sampler *sampler) {
   if (!sampler) return TOMBOLA_OK;
-  enum tombola_status status = tombola_snapshot_restore(snapshot, sampler);
-  const float one = 1.0F;
-  tombola_token ignored;
-  for (size_t i = 0; i < skip && status == TOMBOLA_OK; i++)
-    status = tombola_draw(sampler, &one, 1, &ignored);
+  enum tombola_status status = tombola_snapshot_rewind(snapshot, sampler);
   return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, sampler, status);
 }
 
@@ -252,8 +247,8 @@ enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_
   bool again =
       g->stats.rollbacks < g->bans.max_rollbacks && g->stats.rolled_back + lost <= g->bans.max_tokens;
   enum tombola_status status = again ? add_ban(g, position, held->token) : TOMBOLA_OK;
-  if (status == TOMBOLA_OK) status = restore(g, held->sampler, g->first, lost);
-  if (status == TOMBOLA_OK) status = restore(g, held->answer, g->second, g->second ? lost : 0);
+  if (status == TOMBOLA_OK) status = restore(g, held->sampler, g->first);
+  if (status == TOMBOLA_OK) status = restore(g, held->answer, g->second);
   if (status != TOMBOLA_OK) return status;
   g->place = held->before;
   g->position = position;

@@ -272,34 +272,76 @@ static void test_law(void **state) {
            log(0.5), log(0.3), log(0.2));
   struct tombola_bytes list[2];
   struct tombola_phrase_bans bans = bans_of(list, (const char *const[]){"ab", "cc", NULL});
+  size_t bad = 0;
   tombola_model *model = script_load(json, NULL);
   tombola_session *session;
   assert_int_equal(tombola_session_new(model, 0, NULL, &session, NULL), TOMBOLA_OK);
-  const char *dialects[] = {"llama.cpp", "rml"};
-  for (size_t d = 0; d < 2; d++) {
-    struct tombola_sampler_params params = {.struct_size = sizeof params};
-    assert_int_equal(tombola_sampler_params_default(&params, dialects[d], NULL), TOMBOLA_OK);
-    params.temperature = params.top_p = params.repeat_penalty = 1;
-    params.min_p = 0;
-    params.top_k = 0;
-    params.seed = 5;
-    params.seed_mode = TOMBOLA_SEED_FIXED;
-    tombola_sampler *sampler;
-    assert_int_equal(tombola_sampler_new(&params, NULL, 3, NULL, &sampler, NULL), TOMBOLA_OK);
-    size_t seen[SEQUENCES] = {0}, draws = 30000;
-    const tombola_token prompt = 1;
-    for (size_t i = 0; i < draws; i++) {
-      struct play p = {.params = {.bans = &bans, .max_tokens = 3}};
-      play_on(&p, session, sampler, &prompt, 1);
-      play_ok(&p, TOMBOLA_STOP_MAX_TOKENS);
-      seen[p.tokens[0] * 9 + p.tokens[1] * 3 + p.tokens[2]]++;
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    for (int draw = TOMBOLA_DRAW_CDF; draw <= TOMBOLA_DRAW_REJECTION; draw++) {
+      const char *dialect = tombola_dialect_at(d)->name;
+      struct tombola_sampler_params params = {.struct_size = sizeof params};
+      assert_int_equal(tombola_sampler_params_default(&params, dialect, NULL), TOMBOLA_OK);
+      params.temperature = params.top_p = params.repeat_penalty = 1;
+      params.min_p = 0;
+      params.top_k = 0;
+      params.draw = (enum tombola_draw_rule)draw;
+      params.seed = 5;
+      params.seed_mode = TOMBOLA_SEED_FIXED;
+      tombola_sampler *sampler;
+      assert_int_equal(tombola_sampler_new(&params, NULL, 3, NULL, &sampler, NULL), TOMBOLA_OK);
+      size_t seen[SEQUENCES] = {0}, draws = 6000;
+      const tombola_token prompt = 1;
+      for (size_t i = 0; i < draws; i++) {
+        struct play p = {.params = {.bans = &bans, .max_tokens = 3}};
+        play_on(&p, session, sampler, &prompt, 1);
+        play_ok(&p, TOMBOLA_STOP_MAX_TOKENS);
+        seen[p.tokens[0] * 9 + p.tokens[1] * 3 + p.tokens[2]]++;
+      }
+      double chance = support_chi_square(seen, right, SEQUENCES, draws);
+      if (chance < 1e-5) print_message("%s, draw %d: %g\n", dialect, draw, chance);
+      bad += chance < 1e-5;
+      assert_true(support_chi_square(seen, wrong, SEQUENCES, draws) < 1e-9);
+      tombola_sampler_free(sampler);
     }
-    assert_true(support_chi_square(seen, right, SEQUENCES, draws) > 1e-4);
-    assert_true(support_chi_square(seen, wrong, SEQUENCES, draws) < 1e-9);
-    tombola_sampler_free(sampler);
   }
+  assert_int_equal(bad, 0);
   tombola_session_free(session);
   tombola_model_free(model);
+}
+
+/* A rewound sampler has its history back, and the numbers of one that just went on. */
+static void test_rewind(void **state) {
+  (void)state;
+  const char *stages[] = {"penalties", "xtc", "temperature"};
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    struct tombola_sampler_params params = {.struct_size = sizeof params};
+    assert_int_equal(tombola_sampler_params_default(&params, tombola_dialect_at(d)->name, NULL), TOMBOLA_OK);
+    bool xtc = strcmp(params.dialect, "llama.cpp") == 0;
+    params.temperature = params.top_p = 1;
+    params.repeat_penalty = 3;
+    params.seed = 9;
+    params.seed_mode = TOMBOLA_SEED_FIXED;
+    if (xtc) params.samplers = stages, params.n_samplers = 3, params.xtc_probability = 0.5F;
+    tombola_sampler *went_back, *went_on;
+    tombola_snapshot *snapshot;
+    assert_int_equal(tombola_sampler_new(&params, NULL, VOCAB, NULL, &went_back, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_sampler_new(&params, NULL, VOCAB, NULL, &went_on, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_snapshot_new(went_back, &snapshot), TOMBOLA_OK);
+    float row[VOCAB];
+    struct tombola_row logits = {row, VOCAB, TOMBOLA_F32};
+    for (tombola_token i = 0; i < 200; i++) {
+      tombola_token a, b;
+      hash_row(7, &i, 1, row);
+      assert_int_equal(tombola_sampler_sample(went_back, &logits, NULL, &a), TOMBOLA_OK);
+      assert_int_equal(tombola_sampler_sample(went_on, &logits, NULL, &b), TOMBOLA_OK);
+      assert_int_equal(a, b);
+      assert_int_equal(tombola_sampler_accept(went_back, a), TOMBOLA_OK);
+      assert_int_equal(tombola_snapshot_rewind(snapshot, went_back), TOMBOLA_OK);
+    }
+    tombola_snapshot_free(snapshot);
+    tombola_sampler_free(went_back);
+    tombola_sampler_free(went_on);
+  }
 }
 
 /* ---- letters without case ---- */
@@ -435,9 +477,9 @@ static void test_long_chain(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_hand), cmocka_unit_test(test_slow),       cmocka_unit_test(test_law),
-      cmocka_unit_test(test_case),    cmocka_unit_test(test_dead_end),   cmocka_unit_test(test_time),
-      cmocka_unit_test(test_limits),  cmocka_unit_test(test_long_chain),
+      cmocka_unit_test(test_by_hand), cmocka_unit_test(test_slow),   cmocka_unit_test(test_law),
+      cmocka_unit_test(test_rewind),  cmocka_unit_test(test_case),   cmocka_unit_test(test_dead_end),
+      cmocka_unit_test(test_time),    cmocka_unit_test(test_limits), cmocka_unit_test(test_long_chain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,7 @@ const struct tombola__stage tombola__stage_xtc = {
     .prepare = prepare,
     .release = release,
     .state_size = state_size,
+    .random_state = true,
     .reset = reset,
     .apply = apply,
 };

@@ -160,7 +160,12 @@ int command_chat(struct options *options) {
   int exit_status, written;
   if (options->prompt || options->file) return run_once(options);
   exit_status = engine_start(&chat.engine, options);
-  if (exit_status == EXIT_OK) exit_status = hold(&chat);
+  if (exit_status == EXIT_OK) {
+    int finished;
+    exit_status = hold(&chat);
+    finished = engine_finish(&chat.engine);
+    if (exit_status == EXIT_OK) exit_status = finished;
+  }
   engine_free(&chat.engine);
   written = output_finish();
   return exit_status == EXIT_OK ? written : exit_status;

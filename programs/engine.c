@@ -3,6 +3,7 @@
 #include "paths.h"
 #include "terminal.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef TOMBOLA_WITH_LLAMA
@@ -31,7 +32,7 @@ static const char *find_model(const struct options *options, char *path) {
   return path;
 }
 
-static int load(struct engine *engine, const char *path) {
+static int load(const struct engine *engine, const char *path, tombola_model **model) {
   const struct options *options = engine->options;
   const struct tombola_backend *backends[] = {
       tombola_backend_scripted(),
@@ -45,8 +46,7 @@ static int load(struct engine *engine, const char *path) {
   params.context = (size_t)options->context;
   params.threads = (unsigned)options->threads;
   params.kv_type = (enum tombola_kv_type)options->kv;
-  status = tombola_model_load(backends, sizeof(backends) / sizeof(backends[0]), path, &params, &engine->model,
-                              &error);
+  status = tombola_model_load(backends, sizeof(backends) / sizeof(backends[0]), path, &params, model, &error);
   progress_clear();
   if (status == TOMBOLA_OK) return EXIT_OK;
   if (status == TOMBOLA_CANCELLED) return EXIT_INTERRUPTED;
@@ -85,7 +85,69 @@ static int make_sampler(struct engine *engine, struct options *options) {
   if (status == TOMBOLA_OK)
     status = tombola_sampler_new(&options->sampler, vocabulary, tombola_vocabulary_count(vocabulary), NULL,
                                  &engine->sampler, &error);
+  /* A trace has each token's probability, so that it asks for one as well. */
+  if (status == TOMBOLA_OK && (options->logprobs || options->trace_file))
+    status = tombola_sampler_set_logprobs(engine->sampler, (enum tombola_logprob_stage)options->logprobs_stage,
+                                          options->logprobs ? (size_t)options->logprobs : 1);
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
+}
+
+/* Whatever drafts, if anything does. */
+static int make_speculation(struct engine *engine) {
+  const struct options *options = engine->options;
+  struct tombola_speculation_params params = {.struct_size = sizeof(params)};
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  int exit_status;
+  if (!options->draft_model && !options->prompt_lookup && !options->draft_kind) return EXIT_OK;
+  if (tombola_sampler_refuses_speculation(engine->sampler))
+    return complain_usage("the dialect %s speculates only greedily: give --greedy, or neither --draft-model nor "
+                          "--prompt-lookup",
+                          options->sampler.dialect);
+  params.kind = TOMBOLA_SPECULATION_PROMPT_LOOKUP;
+  params.max_draft = (size_t)options->draft_tokens;
+  if (options->draft_model) {
+    exit_status = load(engine, options->draft_model, &engine->draft);
+    if (exit_status != EXIT_OK) return exit_status;
+    params.kind = TOMBOLA_SPECULATION_DRAFT_MODEL;
+    params.draft = engine->draft;
+    params.draft_tokens = params.max_draft;
+    params.max_draft = 0;
+  }
+  status = tombola_speculation_new(engine->model, &params, NULL, &engine->speculation, &error);
+  return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
+}
+
+/* ---- files
+ * ------------------------------------------------------------------------------------------------------- */
+
+static int open_files(struct engine *engine) {
+  const struct options *options = engine->options;
+  struct tombola_error error = {0};
+  enum tombola_status status = TOMBOLA_NOT_FOUND;
+  if (options->prompt_cache) status = tombola_session_load(engine->session, options->prompt_cache, &error);
+  if (status != TOMBOLA_OK && status != TOMBOLA_NOT_FOUND)
+    return complain("--prompt-cache: %s", error.message[0] ? error.message : tombola_status_text(status));
+  if (options->trace_file) engine->trace = fopen(options->trace_file, "w");
+  if (options->trace_file && !engine->trace)
+    return complain("cannot write the trace %s: %s", options->trace_file, strerror(errno));
+  return EXIT_OK;
+}
+
+int engine_finish(struct engine *engine) {
+  const struct options *options = engine->options;
+  struct tombola_error error = {0};
+  enum tombola_status status = TOMBOLA_OK;
+  bool written = true;
+  if (engine->trace) {
+    written = !ferror(engine->trace);
+    written = fclose(engine->trace) == 0 && written;
+    engine->trace = NULL;
+  }
+  if (!written) return complain("cannot write the trace %s", options->trace_file);
+  if (options->prompt_cache) status = tombola_session_save(engine->session, options->prompt_cache, &error);
+  if (status == TOMBOLA_OK) return EXIT_OK;
+  return complain("--prompt-cache: %s", error.message[0] ? error.message : tombola_status_text(status));
 }
 
 static void introduce(const struct engine *engine) {
@@ -111,7 +173,7 @@ int engine_start(struct engine *engine, struct options *options) {
   int exit_status;
   *engine = (struct engine){.options = options};
   if (!model) return EXIT_FAILED;
-  exit_status = load(engine, model);
+  exit_status = load(engine, model, &engine->model);
   if (exit_status != EXIT_OK) return exit_status;
   engine->info.struct_size = sizeof(engine->info);
   tombola_model_info(engine->model, &engine->info);
@@ -120,11 +182,16 @@ int engine_start(struct engine *engine, struct options *options) {
   if (exit_status != EXIT_OK) return exit_status;
   status = tombola_session_new(engine->model, 0, NULL, &engine->session, &error);
   if (status != TOMBOLA_OK) return complain_error(status, &error);
-  introduce(engine);
-  return EXIT_OK;
+  exit_status = make_speculation(engine);
+  if (exit_status == EXIT_OK) exit_status = open_files(engine);
+  if (exit_status == EXIT_OK) introduce(engine);
+  return exit_status;
 }
 
 void engine_free(struct engine *engine) {
+  if (engine->trace) fclose(engine->trace);
+  tombola_speculation_free(engine->speculation);
+  tombola_model_free(engine->draft);
   tombola_session_free(engine->session);
   tombola_sampler_free(engine->sampler);
   tombola_model_free(engine->model);

@@ -5,6 +5,7 @@
 
 #include "options.h"
 
+#include <stdio.h>
 #include <tombola/session.h>
 
 struct engine {
@@ -12,6 +13,9 @@ struct engine {
   tombola_model *model;
   tombola_session *session;
   tombola_sampler *sampler;
+  tombola_model *draft; /* or NULL */
+  tombola_speculation *speculation; /* or NULL */
+  FILE *trace;          /* of --trace, or NULL */
   struct tombola_model_info info;
   const char *chat_template; /* what tombola_model_apply_template gets */
   bool plain;                /* no chat format: the texts are completed as they are */
@@ -20,6 +24,8 @@ struct engine {
 /* Loads the model (with a progress bar), decides on the chat format and says what computes. Returns the exit
  * status after a complaint. Free the engine either way. */
 int engine_start(struct engine *engine, struct options *options);
+/* Ends the trace, and keeps the cache where --prompt-cache says. Returns the exit status. */
+int engine_finish(struct engine *engine);
 void engine_free(struct engine *engine);
 
 #endif

@@ -2,6 +2,7 @@
 #include "generate.h"
 #include "terminal.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -30,7 +31,14 @@ struct stream {
   const struct engine *engine;
   struct turn *turn;
   bool failed; /* no memory, or standard output failed */
+  double last; /* when the last token came */
 };
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
 
 static bool shows_reasoning(const struct stream *stream) {
   const struct options *options = stream->engine->options;
@@ -53,10 +61,44 @@ static int on_piece(void *context, enum tombola_channel channel, const char *tex
   return !stream->failed;
 }
 
+/* Keeps the log-probabilities of a token. */
+static bool record(struct turn *turn, const struct tombola_token_event *event) {
+  const struct tombola_logprobs *given = event->logprobs;
+  size_t count = given ? given->count : 0;
+  struct record *records = realloc(turn->records, (turn->n_records + 1) * sizeof(*records));
+  struct tombola_logprob *likely;
+  if (!records) return false;
+  turn->records = records;
+  likely = realloc(turn->likely, (turn->n_likely + count + 1) * sizeof(*likely));
+  if (!likely) return false;
+  turn->likely = likely;
+  if (count) memcpy(likely + turn->n_likely, given->top, count * sizeof(*likely));
+  records[turn->n_records++] = (struct record){.token = event->token,
+                                               .known = given != NULL,
+                                               .logprob = given ? given->logprob : 0,
+                                               .first = turn->n_likely,
+                                               .count = count};
+  turn->n_likely += count;
+  return true;
+}
+
+/* A line of the trace; a failed write shows when the file is closed. */
+static bool trace(struct stream *stream, const struct tombola_token_event *event) {
+  double time = now();
+  char *line = token_json(event, stream->engine, (time - stream->last) * 1e3);
+  stream->last = time;
+  if (!line) return false;
+  fputs(line, stream->engine->trace);
+  free(line);
+  return true;
+}
+
 static int on_token(void *context, const struct tombola_token_event *event) {
   struct stream *stream = context;
   progress_clear();
-  if (!tokens_add(&stream->turn->tokens, &event->token, 1)) {
+  if (!tokens_add(&stream->turn->tokens, &event->token, 1) ||
+      (stream->engine->options->logprobs && !record(stream->turn, event)) ||
+      (stream->engine->trace && !trace(stream, event))) {
     complain("out of memory");
     stream->failed = true;
   }
@@ -126,7 +168,8 @@ static void set_all(struct setting *setting, struct stream *stream, const struct
   *setting = (struct setting){.params = {.struct_size = sizeof(setting->params),
                                          .on_token = on_token,
                                          .on_prefill = on_prefill,
-                                         .context = stream}};
+                                         .context = stream,
+                                         .speculation = stream->engine->speculation}};
   set_text(setting, options, question, custom);
   set_limits(setting, options, question);
   if (options->think_budget >= 0) {
@@ -144,15 +187,20 @@ static void set_all(struct setting *setting, struct stream *stream, const struct
   }
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static void end_turn(struct turn *turn, enum turn_end end, int exit_status) {
   turn->end = end;
   turn->exit_status = exit_status;
+}
+
+/* The last line of an answer's trace: its statistics. */
+static void trace_end(struct turn *turn, const struct engine *engine) {
+  char *line = turn_stats_json(turn, engine);
+  if (line)
+    fputs(line, engine->trace);
+  else
+    end_turn(turn, TURN_FAILED, complain("out of memory"));
+  free(line);
+  fflush(engine->trace);
 }
 
 void generate(const struct engine *engine, const struct question *question, struct turn *turn) {
@@ -161,6 +209,7 @@ void generate(const struct engine *engine, const struct question *question, stru
   struct tombola_error error = {0};
   enum tombola_status status;
   double start = now();
+  stream.last = start;
   set_all(&setting, &stream, question);
   interrupt_set(INTERRUPT_STOPS);
   status = tombola_session_generate(engine->session, engine->sampler, question->prompt->data, question->prompt->count,
@@ -178,11 +227,14 @@ void generate(const struct engine *engine, const struct question *question, stru
   finish_line(&stream);
   if (status != TOMBOLA_OK && status != TOMBOLA_CANCELLED && !stream.failed)
     turn->exit_status = complain_error(status, &error);
+  if (engine->trace && turn->end <= TURN_STOPPED) trace_end(turn, engine);
 }
 
 void turn_free(struct turn *turn) {
   text_free(&turn->answer);
   text_free(&turn->reasoning);
   tokens_free(&turn->tokens);
+  free(turn->records);
+  free(turn->likely);
   *turn = (struct turn){0};
 }

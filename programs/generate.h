@@ -16,13 +16,25 @@ enum turn_end {
   TURN_FAILED       /* a complaint was made, or standard output is closed */
 };
 
+/* The log-probabilities of a token. */
+struct record {
+  tombola_token token;
+  bool known; /* false for a token that was forced */
+  float logprob;
+  size_t first, count; /* of the turn's `likely` */
+};
+
 struct turn {
   enum turn_end end;
   int exit_status; /* what `run` ends with */
   struct text answer;
   struct text reasoning;
   struct tokens tokens; /* of both */
-  double seconds;       /* of the whole generation */
+  struct record *records; /* with --logprobs, one a token */
+  size_t n_records;
+  struct tombola_logprob *likely;
+  size_t n_likely;
+  double seconds; /* of the whole generation */
   struct tombola_generation_stats stats;
 };
 
@@ -37,6 +49,19 @@ struct question {
  * wrong. */
 void generate(const struct engine *engine, const struct question *question, struct turn *turn);
 void turn_free(struct turn *turn);
+
+/* A token's time that neither the forward pass nor the sampler nor the drafts took: text, and its output. */
+double turn_text_seconds(const struct turn *turn);
+
+/* The answer as one line of JSON, and its statistics alone; NULL: no memory. Freed by the caller. */
+char *turn_json(const struct turn *turn, const struct engine *engine);
+char *turn_stats_json(const struct turn *turn, const struct engine *engine);
+
+/* One line of --trace for a token: milliseconds since the one before. NULL: no memory. */
+char *token_json(const struct tombola_token_event *event, const struct engine *engine, double milliseconds);
+
+/* Why the answer ended, the precise cause. */
+const char *turn_stop_reason(const struct turn *turn);
 
 /* The statistics on standard error. */
 void turn_report(const struct turn *turn, const struct engine *engine);

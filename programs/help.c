@@ -53,11 +53,8 @@ static void add(char *text, size_t size, const char *more) {
 
 /* Adds a name as the command line spells it. */
 static void add_name(char *text, size_t size, const char *name) {
-  char *at = text + strlen(text);
-  add(text, size, "--");
-  add(text, size, name);
-  for (; *at; at++)
-    if (*at == '_') *at = '-';
+  size_t length = strlen(text);
+  option_spell(text + length, size - length, name);
 }
 
 /* "-n, --max-tokens N" with every alias. */

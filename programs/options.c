@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tombola/session.h>
 
 /* One value that a source gives to an option. */
 struct assignment {
@@ -51,13 +52,6 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
   return rows[a_length % 3][b_length];
 }
 
-/* Copies a name as the command line spells it. */
-static void spell(char *spelled, size_t size, const char *name) {
-  snprintf(spelled, size, "%s%s", name[1] ? "--" : "-", name);
-  for (char *at = spelled; *at; at++)
-    if (*at == '_') *at = '-';
-}
-
 /* The nearest name among the options of a command, spelled; false when none is near. */
 static bool nearest(unsigned command, const char *name, size_t length, char *spelled, size_t size) {
   struct option option;
@@ -70,8 +64,8 @@ static bool nearest(unsigned command, const char *name, size_t length, char *spe
     for (const char *known = option.name; known; known = *alias++) {
       char flag[64];
       size_t far;
-      spell(flag, sizeof(flag), known);
-      far = known[1] ? distance(name, length, flag + 2, strlen(flag + 2)) : SIZE_MAX;
+      option_spell(flag, sizeof(flag), known);
+      far = flag[1] == '-' ? distance(name, length, flag + 2, strlen(flag + 2)) : SIZE_MAX;
       if (far >= best) continue;
       best = far;
       found = true;
@@ -242,9 +236,12 @@ static int apply(struct options *options, const struct assignment *assignment) {
 
 /* Marks the option, and where it writes another option's value, that one as well. */
 static void mark_origin(struct options *options, const struct assignment *assignment) {
-  static const struct {
+  bool number = assignment->text && option_draft_is_number(assignment->text);
+  const struct {
     const char *writer, *written;
-  } pairs[] = {{"greedy", "temperature"}, {"sampling-seq", "samplers"}};
+  } pairs[] = {{"greedy", "temperature"},
+               {"sampling-seq", "samplers"},
+               {"draft", number ? "draft-tokens" : "draft-model"}};
   options->origins[assignment->index] = (unsigned char)assignment->origin;
   for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
     if (strcmp(assignment->option.name, pairs[i].writer) != 0) continue;
@@ -308,6 +305,14 @@ static int check_together(const struct options *options) {
     return complain_usage("--think-open and --think-close: both are \"%s\"; they must differ", options->think_open);
   if (!splits && options->think_budget >= 0)
     return complain_usage("--think-budget needs the markers; --think-open and --think-close can't be none");
+  if (options->draft_model && options->prompt_lookup)
+    return complain_usage("drafts come from --draft-model or from --prompt-lookup, not from both");
+  if (options->draft_kind == TOMBOLA_SPECULATION_PROMPT_LOOKUP && options->draft_model)
+    return complain_usage("--draft-kind prompt-lookup takes no --draft-model");
+  if (options->draft_kind == TOMBOLA_SPECULATION_DRAFT_MODEL && !options->draft_model)
+    return complain_usage("--draft-kind full-model needs --draft-model");
+  if (options->draft_tokens && !options->draft_model && !options->prompt_lookup && !options->draft_kind)
+    return complain_usage("--draft-tokens needs --draft-model or --prompt-lookup");
   if (options->ban_ignore_case && !options->n_bans) return complain_usage("--ban-ignore-case needs --ban");
   return EXIT_OK;
 }
@@ -338,6 +343,7 @@ void options_free(struct options *options) {
   free(options->suppress);
   free(options->text_bias);
   free(options->logit_bias);
+  free(options->bias_file);
   free(options->samplers);
   free(options->origins);
   *options = (struct options){0};

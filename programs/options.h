@@ -61,6 +61,8 @@ int command_selftest(struct options *options);
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
+enum stats_format { STATS_TEXT, STATS_JSON };
+
 /* A bias for a token that is given as text; the vocabulary that knows it comes later. */
 struct text_bias {
   char *text;
@@ -103,6 +105,19 @@ struct options {
   const char *think_open, *think_close;
   bool hide_thinking;
 
+  /* Speculation. */
+  const char *draft_model;
+  int draft_kind; /* enum tombola_speculation_kind; OFF: as draft_model and prompt_lookup say */
+  bool prompt_lookup;
+  int64_t draft_tokens; /* 0: not given */
+
+  const char *prompt_cache;
+  int64_t logprobs;   /* 0: none */
+  int logprobs_stage; /* enum tombola_logprob_stage */
+  const char *trace_file;
+  bool timings;
+  int stats; /* enum stats_format */
+
   bool quiet;
   bool verbose;
   bool json;
@@ -126,6 +141,7 @@ struct options {
   /* Owned. */
   const char **samplers;
   struct tombola_logit_bias *logit_bias;
+  struct tombola_logit_bias *bias_file;
   struct text_bias *text_bias; /* until options_resolve_bias() */
   size_t n_text_bias;
   char **breakers;
@@ -169,7 +185,7 @@ typedef void (*option_show_fn)(const struct options *options, char *text, size_t
 
 struct option {
   const char *name;           /* canonical, without "--"; '_' and '-' are the same */
-  const char *const *aliases; /* NULL-terminated, or NULL; an alias of one letter is "-x", others "--alias" */
+  const char *const *aliases; /* NULL-terminated, or NULL; one letter is "-x"; "-xy" stands for itself; others are "--alias" */
   enum option_kind kind;
   enum option_group group;
   unsigned commands;
@@ -183,6 +199,9 @@ struct option {
   option_show_fn show;                    /* OPTION_CUSTOM, or NULL: another option shows it */
   const struct tombola_param_info *param; /* OPTION_PARAM */
 };
+
+/* A name or an alias as the command line spells it: dashes in front, '-' for '_'. */
+void option_spell(char *spelled, size_t size, const char *name);
 
 /* The option of an index; false past the end. Rows of the table first, then the sampler's parameters. */
 bool option_at(size_t index, struct option *option);
@@ -207,6 +226,14 @@ enum tombola_status option_set_stop(struct options *options, const char *text, s
 enum tombola_status option_set_ban(struct options *options, const char *text, struct tombola_error *error);
 enum tombola_status option_set_loop_guard(struct options *options, const char *text,
                                           struct tombola_error *error);
+enum tombola_status option_set_draft(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_draft_kind(struct options *options, const char *text,
+                                          struct tombola_error *error);
+enum tombola_status option_set_bias_file(struct options *options, const char *text,
+                                         struct tombola_error *error);
+bool option_draft_is_number(const char *text); /* --draft takes a number or a path */
+void option_show_draft_kind(const struct options *options, char *text, size_t size);
+void option_show_bias_file(const struct options *options, char *text, size_t size);
 void option_show_stop(const struct options *options, char *text, size_t size);
 void option_show_ban(const struct options *options, char *text, size_t size);
 void option_show_loop_guard(const struct options *options, char *text, size_t size);

@@ -2,12 +2,15 @@
 /* The options whose value has a form of its own and that steer an answer: stop strings, banned phrases, the guard
  * against loops. */
 #include "options.h"
+#include "sample.h"
 #include "terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tombola/session.h>
+#include <yyjson.h>
 
 TERMINAL_PRINTF(3, 4)
 static enum tombola_status refuse(struct tombola_error *error, const char *param, const char *format, ...) {
@@ -109,4 +112,78 @@ void option_show_loop_guard(const struct options *options, char *text, size_t si
     snprintf(text, size, "%lld,%lld", (long long)options->loop_period, (long long)options->loop_repeats);
   else
     snprintf(text, size, "off");
+}
+
+/* ---- drafts
+ * ------------------------------------------------------------------------------------------------------ */
+
+bool option_draft_is_number(const char *text) {
+  return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+enum tombola_status option_set_draft(struct options *options, const char *text, struct tombola_error *error) {
+  long tokens;
+  if (!option_draft_is_number(text)) {
+    options->draft_model = text;
+    return TOMBOLA_OK;
+  }
+  tokens = strlen(text) < 5 ? strtol(text, NULL, 10) : 0;
+  if (tokens < 1 || tokens > 64)
+    return refuse(error, "draft", "draft: \"%.40s\" is not allowed (1 to 64 tokens, or the path of a model)", text);
+  options->draft_tokens = tokens;
+  return TOMBOLA_OK;
+}
+
+static const struct {
+  const char *name;
+  enum tombola_speculation_kind kind;
+} draft_kinds[] = {{"full-model", TOMBOLA_SPECULATION_DRAFT_MODEL},
+                   {"prompt-lookup", TOMBOLA_SPECULATION_PROMPT_LOOKUP}};
+
+enum tombola_status option_set_draft_kind(struct options *options, const char *text,
+                                          struct tombola_error *error) {
+  for (size_t i = 0; i < sizeof(draft_kinds) / sizeof(draft_kinds[0]); i++) {
+    if (strcmp(draft_kinds[i].name, text) != 0) continue;
+    options->draft_kind = (int)draft_kinds[i].kind;
+    return TOMBOLA_OK;
+  }
+  if (strcmp(text, "dflash") == 0 || strcmp(text, "mtp") == 0)
+    return refuse(error, "draft_kind",
+                  "draft_kind: %s is not supported: it needs a drafter of its own that no model here has "
+                  "(full-model, prompt-lookup)",
+                  text);
+  return refuse(error, "draft_kind", "draft_kind: \"%.40s\" is not allowed (full-model, prompt-lookup)", text);
+}
+
+void option_show_draft_kind(const struct options *options, char *text, size_t size) {
+  int kind = options->draft_kind;
+  if (!kind && options->draft_model) kind = TOMBOLA_SPECULATION_DRAFT_MODEL;
+  if (!kind && options->prompt_lookup) kind = TOMBOLA_SPECULATION_PROMPT_LOOKUP;
+  snprintf(text, size, "none");
+  for (size_t i = 0; i < sizeof(draft_kinds) / sizeof(draft_kinds[0]); i++)
+    if ((int)draft_kinds[i].kind == kind) snprintf(text, size, "%s", draft_kinds[i].name);
+}
+
+/* ---- biases in a file
+ * -------------------------------------------------------------------------------------------- */
+
+enum tombola_status option_set_bias_file(struct options *options, const char *text,
+                                         struct tombola_error *error) {
+  yyjson_read_err failure;
+  enum tombola_status status;
+  yyjson_doc *doc = yyjson_read_file(text, 0, NULL, &failure);
+  if (!doc)
+    return refuse(error, "bias_file", "%.120s: %s (byte %zu)", text, failure.msg, failure.pos);
+  status = sample_biases(yyjson_doc_get_root(doc), "bias_file", &options->bias_file,
+                         &options->sampler.n_fallback_bias, error);
+  options->sampler.fallback_bias = options->bias_file;
+  yyjson_doc_free(doc);
+  return status;
+}
+
+void option_show_bias_file(const struct options *options, char *text, size_t size) {
+  if (options->bias_file)
+    snprintf(text, size, "%zu biases", options->sampler.n_fallback_bias);
+  else
+    snprintf(text, size, "none");
 }

@@ -3,6 +3,7 @@
  * from the library's own rows; a row here of a parameter's name (seed) replaces the generated one, to add an alias. */
 #include "options.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <tombola/model.h>
 
@@ -20,6 +21,21 @@ static const struct option table[] = {
     {.name = "threads", .aliases = ALIASES("t"), .kind = OPTION_INTEGER, .group = GROUP_MODEL,
      .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(threads), .min = 1, .max = 1024,
      .unset = "as the machine has cores", .help = "threads that compute"},
+    {.name = "draft-model", .aliases = ALIASES("model-draft", "-md"), .kind = OPTION_TEXT, .group = GROUP_MODEL,
+     .commands = COMMAND_ANSWERS, .value = "PATH", .offset = AT(draft_model), .unset = "none",
+     .help = "smaller model of the same vocabulary that drafts; the answer's law stays the same"},
+    {.name = "prompt-lookup", .kind = OPTION_SWITCH, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS,
+     .offset = AT(prompt_lookup), .help = "drafts from the text itself, for answers that repeat the prompt"},
+    {.name = "draft-tokens", .aliases = ALIASES("draft-max", "draft-block-size"), .kind = OPTION_INTEGER,
+     .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "N", .offset = AT(draft_tokens), .min = 1, .max = 64,
+     .unset = "4 of a model, 7 of the text", .help = "longest draft"},
+    {.name = "draft", .kind = OPTION_CUSTOM, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "PATH|N",
+     .set = option_set_draft, .help = "--draft-model with a path, --draft-tokens with a number"},
+    {.name = "draft-kind", .kind = OPTION_CUSTOM, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "KIND",
+     .set = option_set_draft_kind, .show = option_show_draft_kind, .help = "full-model or prompt-lookup"},
+    {.name = "prompt-cache", .kind = OPTION_TEXT, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "FILE",
+     .offset = AT(prompt_cache), .unset = "none",
+     .help = "begin with the cache that the file holds, and keep it there at the end"},
     {.name = "kv", .kind = OPTION_CHOICE, .group = GROUP_MODEL, .commands = COMMAND_ANSWERS, .value = "TYPE",
      .offset = AT(kv), .choices = ALIASES("f16", "f32", "i8"), .help = "number type of the cache"},
 
@@ -84,6 +100,9 @@ static const struct option table[] = {
     {.name = "logit-bias", .aliases = ALIASES("l"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
      .commands = COMMAND_SAMPLES, .value = "ID+B", .set = option_set_bias, .show = option_show_bias,
      .help = "add B to a token's logit (ID-B, ID-inf; \"text\"+B); repeatable"},
+    {.name = "bias-file", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_ANSWERS,
+     .value = "FILE", .set = option_set_bias_file, .show = option_show_bias_file,
+     .help = "biases that hold where --logit-bias gives none: {\"id\": B}, or [[id, B]]; \"-inf\" bans"},
     {.name = "suppress", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "IDS",
      .set = option_set_suppress, .show = option_show_suppress,
      .help = "token ids that are never drawn, separated by commas; repeatable"},
@@ -117,6 +136,19 @@ static const struct option table[] = {
      .offset = AT(bench_runs), .min = 30, .max = 100000, .unset = "200 at most, by time",
      .help = "how often each case is measured"},
 
+    {.name = "logprobs", .kind = OPTION_INTEGER, .group = GROUP_OUTPUT, .commands = COMMAND_ANSWERS, .value = "N",
+     .offset = AT(logprobs), .min = 1, .max = 1000, .unset = "none",
+     .help = "log-probabilities of each token and of the N likeliest, in --json, --trace and after the answer"},
+    {.name = "logprobs-stage", .kind = OPTION_CHOICE, .group = GROUP_OUTPUT, .commands = COMMAND_ANSWERS,
+     .value = "STAGE", .offset = AT(logprobs_stage), .choices = ALIASES("raw", "penalized", "final"),
+     .help = "of the model's row, after penalties and biases, or of the draw"},
+    {.name = "trace", .kind = OPTION_TEXT, .group = GROUP_OUTPUT, .commands = COMMAND_ANSWERS, .value = "FILE",
+     .offset = AT(trace_file), .unset = "none",
+     .help = "write one JSON object a token: id, text, probability, milliseconds; then one with the statistics"},
+    {.name = "timings", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ANSWERS,
+     .offset = AT(timings), .help = "what a token's time went into: forward pass, sampling, text"},
+    {.name = "stats", .kind = OPTION_CHOICE, .group = GROUP_OUTPUT, .commands = COMMAND_ANSWERS, .value = "FORM",
+     .offset = AT(stats), .choices = ALIASES("text", "json"), .help = "the statistics on standard error"},
     {.name = "json", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL & ~COMMAND_CHAT,
      .offset = AT(json), .help = "machine-readable output"},
     {.name = "print-config", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_SAMPLES,
@@ -138,10 +170,15 @@ enum { TABLE_COUNT = sizeof(table) / sizeof(table[0]) };
 static const char *const planned[] = {
     "draw", "typical-p", "typical", "top-n-sigma", "top-nsigma", "p-less", "xtc-*", "epsilon-cutoff", "eta-cutoff",
     "top-h", "top-a", "tfs", "smoothing-factor", "dynatemp-*", "no-repeat-ngram", "dry-*", "mirostat", "mirostat-*",
-    "adaptive-*", "bias-file", "logprobs", "logprobs-stage",
-    "answer-*", "draft-*", "draft", "model-draft", "md", "prompt-lookup", "prompt-cache", "json-object", "json-schema",
-    "j", "regex", "grammar", "grammar-file", "choice", "trace", "timings", "stats", "host", "port", "parallel", "np",
+    "adaptive-*",     "answer-*", "json-object", "json-schema",
+    "j", "regex", "grammar", "grammar-file", "choice", "host", "port", "parallel", "np",
     "alias", "api-key"};
+
+void option_spell(char *spelled, size_t size, const char *name) {
+  snprintf(spelled, size, "%s%s", name[0] == '-' ? "" : name[1] ? "--" : "-", name);
+  for (char *at = spelled; *at; at++)
+    if (*at == '_') *at = '-';
+}
 
 /* Equal, where '_' and '-' are the same. */
 static bool same_name(const char *known, const char *name, size_t length) {
@@ -215,7 +252,12 @@ bool option_is_named(const struct option *option, const char *name, size_t lengt
 size_t option_find(const char *name, size_t length, int dashes, unsigned command_bits) {
   struct option option;
   size_t found = SIZE_MAX;
-  if ((length == 1) != (dashes == 1)) return SIZE_MAX;
+  if (dashes == 1 && length != 1) { /* an alias with a dash of its own */
+    name--;
+    length++;
+  } else if ((length == 1) != (dashes == 1)) {
+    return SIZE_MAX;
+  }
   for (size_t i = 0; option_at(i, &option); i++) {
     if (!option_is_named(&option, name, length)) continue;
     if (option.commands & command_bits) return i;

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* "123.4 tok/s", or "-" where nothing was computed. */
 static void rate(char *text, size_t size, size_t count, double seconds) {
@@ -18,6 +20,65 @@ static void rate(char *text, size_t size, size_t count, double seconds) {
 static size_t passes(const struct tombola_generation_stats *stats) {
   if (!stats->generated) return 0;
   return stats->stop == TOMBOLA_STOP_END_TOKEN ? stats->generated : stats->generated - 1;
+}
+
+const char *turn_stop_reason(const struct turn *turn) {
+  return turn->end == TURN_STOPPED ? "interrupted" : tombola_stop_name(turn->stats.stop);
+}
+
+double turn_text_seconds(const struct turn *turn) {
+  const struct tombola_generation_stats *stats = &turn->stats;
+  double rest = turn->seconds - stats->prefill_seconds - stats->decode_seconds - stats->sample_seconds -
+                stats->speculation.draft_seconds;
+  return rest > 0 ? rest : 0;
+}
+
+/* What a token of the answer cost. */
+static void report_timings(const struct turn *turn, const struct engine *engine) {
+  const struct tombola_generation_stats *stats = &turn->stats;
+  double each = stats->generated ? 1e3 / (double)stats->generated : 0;
+  char draft[48] = "";
+  if (engine->speculation) snprintf(draft, sizeof(draft), ", draft %.4f ms", stats->speculation.draft_seconds * each);
+  terminal_dim("[per token: forward %.4f ms, sampling %.4f ms, text %.4f ms%s; prompt %.1f ms; in all %.1f ms]",
+               stats->decode_seconds * each, stats->sample_seconds * each, turn_text_seconds(turn) * each, draft,
+               stats->prefill_seconds * 1e3, turn->seconds * 1e3);
+}
+
+static void report_speculation(const struct tombola_speculation_stats *stats) {
+  terminal_dim("[drafts: %zu of %zu tokens accepted (%.0f %%), %.2f tokens a round in %zu rounds]", stats->accepted,
+               stats->drafted, stats->acceptance_rate * 100, stats->tokens_per_round, stats->rounds);
+}
+
+/* A token as a person reads it: its bytes in quotes, what is no plain text escaped. */
+static void quote(const struct engine *engine, tombola_token token, char *text, size_t size) {
+  size_t length, used = 1;
+  const char *bytes = tombola_vocabulary_bytes(tombola_model_vocabulary(engine->model), token, &length);
+  text[0] = '"';
+  for (size_t i = 0; i < length && used + 6 < size; i++) {
+    unsigned char c = (unsigned char)bytes[i];
+    bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+    int more = plain ? snprintf(text + used, size - used, "%c", c) : snprintf(text + used, size - used, "\\x%02x", c);
+    used += (size_t)more;
+  }
+  snprintf(text + used, size - used, "\"");
+}
+
+static void report_logprobs(const struct turn *turn, const struct engine *engine) {
+  for (size_t i = 0; i < turn->n_records; i++) {
+    const struct record *record = &turn->records[i];
+    char token[64], line[512] = "";
+    for (size_t j = 0; j < record->count; j++) {
+      const struct tombola_logprob *likely = &turn->likely[record->first + j];
+      size_t length = strlen(line);
+      quote(engine, likely->id, token, sizeof(token));
+      snprintf(line + length, sizeof(line) - length, "  %s %.3f", token, (double)likely->logprob);
+    }
+    quote(engine, record->token, token, sizeof(token));
+    if (record->known)
+      terminal_dim("%8.3f %-16s%s", (double)record->logprob, token, line);
+    else
+      terminal_dim("  forced %s", token);
+  }
 }
 
 static const char *why(const struct turn *turn) {
@@ -38,11 +99,22 @@ static void report_events(const struct turn *turn, const struct engine *engine) 
     note("--think-budget had no effect: this model's tokens can't spell \"%s\"", engine->options->think_close);
 }
 
+static void report_json(const struct turn *turn, const struct engine *engine) {
+  char *line = turn_stats_json(turn, engine);
+  fputs(line ? line : "tombola: out of memory\n", stderr);
+  free(line);
+}
+
 void turn_report(const struct turn *turn, const struct engine *engine) {
   const struct tombola_generation_stats *stats = &turn->stats;
   const char *cause = why(turn);
   char prefill[32], decode[32], thinking[48] = "";
   if (stats->prompt_run + stats->prompt_reused == 0 || engine->options->quiet) return;
+  if (!engine->options->json) report_logprobs(turn, engine);
+  if (engine->options->stats == STATS_JSON) {
+    report_json(turn, engine);
+    return;
+  }
   rate(prefill, sizeof(prefill), stats->prompt_run, stats->prefill_seconds);
   if (stats->reasoning) snprintf(thinking, sizeof(thinking), " (%zu of reasoning)", stats->reasoning);
   rate(decode, sizeof(decode), passes(stats), stats->decode_seconds);
@@ -50,6 +122,8 @@ void turn_report(const struct turn *turn, const struct engine *engine) {
                "%s%s]",
                stats->prompt_run + stats->prompt_reused, stats->prompt_reused, prefill, stats->generated,
                thinking, decode, tombola_sampler_seed(engine->sampler), cause ? "; ended by " : "", cause ? cause : "");
+  if (engine->options->timings) report_timings(turn, engine);
+  if (engine->speculation) report_speculation(&stats->speculation);
   report_events(turn, engine);
   if (turn->end != TURN_ANSWERED || stats->stop != TOMBOLA_STOP_CONTEXT_FULL) return;
   note("the answer ends here because the context is full (%zu tokens)%s", engine->info.context,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <yyjson.h>
 
 /* ---- the prompt
  * -------------------------------------------------------------------------------------------------- */
@@ -54,43 +53,8 @@ static int read_prompt(const struct options *options, struct text *prompt) {
 /* ---- --json
  * ------------------------------------------------------------------------------------------------------ */
 
-static bool add_stats(yyjson_mut_doc *doc, yyjson_mut_val *root,
-                      const struct tombola_generation_stats *stats) {
-  yyjson_mut_val *object = yyjson_mut_obj_add_obj(doc, root, "stats");
-  return object &&
-         yyjson_mut_obj_add_uint(doc, object, "prompt_tokens", stats->prompt_run + stats->prompt_reused) &&
-         yyjson_mut_obj_add_uint(doc, object, "cached_tokens", stats->prompt_reused) &&
-         yyjson_mut_obj_add_uint(doc, object, "generated_tokens", stats->generated) &&
-         yyjson_mut_obj_add_real(doc, object, "prefill_seconds", stats->prefill_seconds) &&
-         yyjson_mut_obj_add_real(doc, object, "decode_seconds", stats->decode_seconds) &&
-         yyjson_mut_obj_add_real(doc, object, "sample_seconds", stats->sample_seconds);
-}
-
-/* {"text", "tokens", "finish_reason", "stop_reason", "seed", "stats"} */
-static char *to_json(const struct turn *turn, const struct engine *engine) {
-  yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
-  yyjson_mut_val *root = yyjson_mut_obj(doc);
-  yyjson_mut_val *tokens = yyjson_mut_arr_with_sint32(doc, turn->tokens.data, turn->tokens.count);
-  const char *text = turn->answer.data ? turn->answer.data : "";
-  const char *reason = turn->end == TURN_STOPPED ? "interrupted" : tombola_stop_name(turn->stats.stop);
-  char *json = NULL;
-  if (!turn->tokens.count) tokens = yyjson_mut_arr(doc);
-  yyjson_mut_doc_set_root(doc, root);
-  if (turn->reasoning.length)
-    yyjson_mut_obj_add_strn(doc, root, "reasoning", turn->reasoning.data, turn->reasoning.length);
-  if (yyjson_mut_obj_add_strn(doc, root, "text", text, turn->answer.length) &&
-      yyjson_mut_obj_add_val(doc, root, "tokens", tokens) &&
-      yyjson_mut_obj_add_str(doc, root, "finish_reason", tombola_stop_finish(turn->stats.stop)) &&
-      yyjson_mut_obj_add_str(doc, root, "stop_reason", reason) &&
-      yyjson_mut_obj_add_uint(doc, root, "seed", tombola_sampler_seed(engine->sampler)) &&
-      add_stats(doc, root, &turn->stats))
-    json = yyjson_mut_write(doc, YYJSON_WRITE_NEWLINE_AT_END, NULL);
-  yyjson_mut_doc_free(doc);
-  return json;
-}
-
 static int print_json(const struct turn *turn, const struct engine *engine) {
-  char *json = to_json(turn, engine);
+  char *json = turn_json(turn, engine);
   if (!json) return complain("out of memory");
   output_write(json, strlen(json));
   free(json);
@@ -120,7 +84,12 @@ int run_once(struct options *options) {
   int exit_status = read_prompt(options, &prompt);
   int written;
   if (exit_status == EXIT_OK) exit_status = engine_start(&engine, options);
-  if (exit_status == EXIT_OK) exit_status = answer(&engine, prompt.data);
+  if (exit_status == EXIT_OK) {
+    int finished;
+    exit_status = answer(&engine, prompt.data);
+    finished = engine_finish(&engine);
+    if (exit_status == EXIT_OK) exit_status = finished;
+  }
   engine_free(&engine);
   text_free(&prompt);
   written = output_finish();

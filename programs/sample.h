@@ -95,6 +95,11 @@ void sample_result_free(struct sample_result *result);
 enum tombola_status sample_request_from_json(struct yyjson_val *object, struct sample_request *request,
                                              struct tombola_error *error);
 
+/* Biases of JSON: {"id": bias} or [[id, bias]], a bias being a number, "-inf" or false; they take the place of *out.
+ * INVALID_ARGUMENT, NO_MEMORY. */
+enum tombola_status sample_biases(struct yyjson_val *value, const char *name, struct tombola_logit_bias **out,
+                                  size_t *count, struct tombola_error *error);
+
 /* One line of JSON for a result or for an error. `request` is given where the seed, the chain and a trace are
  * wanted too, else NULL. False: out of memory or the stream failed. */
 bool sample_write_result(FILE *out, const struct sample_result *result, const struct sample_request *request);

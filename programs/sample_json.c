@@ -79,8 +79,8 @@ static bool bias_pair(yyjson_val *value, struct tombola_logit_bias *out) {
   return bias_of(yyjson_arr_get(value, 1), &out->bias);
 }
 
-static enum tombola_status biases_of(yyjson_val *value, const char *name, struct tombola_logit_bias **out,
-                                     size_t *count, struct tombola_error *error) {
+enum tombola_status sample_biases(yyjson_val *value, const char *name, struct tombola_logit_bias **out,
+                                  size_t *count, struct tombola_error *error) {
   size_t n = yyjson_is_obj(value) ? yyjson_obj_size(value) : yyjson_arr_size(value);
   bool fine = yyjson_is_obj(value) || yyjson_is_arr(value);
   free(*out);
@@ -137,7 +137,7 @@ static enum tombola_status list_of(yyjson_val *value, const struct tombola_param
     bool own = strcmp(info->name, "logit_bias") == 0;
     struct tombola_logit_bias **list = own ? &request->bias : &request->fallback_bias;
     status =
-        biases_of(value, info->name, list, own ? &params->n_logit_bias : &params->n_fallback_bias, error);
+        sample_biases(value, info->name, list, own ? &params->n_logit_bias : &params->n_fallback_bias, error);
     *(own ? &params->logit_bias : &params->fallback_bias) = *list;
   } else if (info->type == TOMBOLA_PARAM_TOKENS) {
     free(request->suppress);

@@ -57,6 +57,46 @@ static void test_top_p(void **state) {
   }
 }
 
+/* At 0 top_p keeps the best alone, or is off. */
+static void test_top_p_zero(void **state) {
+  (void)state;
+  static const struct {
+    const char *dialect;
+    size_t kept;
+  } rules[] = {{"llama.cpp", 1}, {"transformers", 1}, {"tombola", 1}, {"rmlx", 4},
+               {"mlxcel", 4},    {"minfer", 4},       {"mlx-lm", 4}};
+  const float row[4] = {1, 2, 3, 4};
+  struct tombola_candidate c[4];
+  for (size_t d = 0; d < sizeof rules / sizeof *rules; d++) {
+    struct tombola_sampler_params params = neutral(rules[d].dialect);
+    params.top_p = 0;
+    assert_int_equal(kept(&params, row, 4, c), rules[d].kept);
+  }
+}
+
+/* The same of typical_p, to which equal tokens are equally typical. */
+static void test_typical_p(void **state) {
+  (void)state;
+  static const struct {
+    const char *dialect;
+    bool passes, ties;
+  } rules[] = {{"llama.cpp", true, false},
+               {"mlxcel", false, false},
+               {"tombola", false, false},
+               {"transformers", false, true}};
+  const float row[64] = {0};
+  struct tombola_candidate c[64];
+  for (size_t d = 0; d < sizeof rules / sizeof *rules; d++) {
+    struct tombola_sampler_params params = neutral(rules[d].dialect);
+    for (size_t n = 2; n <= 64; n *= 2) {
+      for (size_t k = 1; k < n; k += 1 + n / 8) {
+        params.typical_p = (float)k / (float)n;
+        assert_int_equal(kept(&params, row, n, c), rules[d].ties ? n : k + rules[d].passes);
+      }
+    }
+  }
+}
+
 /* Equal tokens again: exactly k by the lowest ids, or all that tie with the k-th. */
 static void test_top_k(void **state) {
   (void)state;
@@ -274,6 +314,7 @@ int main(void) {
       cmocka_unit_test(test_top_p),        cmocka_unit_test(test_min_p),
       cmocka_unit_test(test_bias_adds_up), cmocka_unit_test(test_greedy),
       cmocka_unit_test(test_greedy_edits), cmocka_unit_test(test_no_mass),
+      cmocka_unit_test(test_top_p_zero),   cmocka_unit_test(test_typical_p),
       cmocka_unit_test(test_top_k),        cmocka_unit_test(test_clone),
       cmocka_unit_test(test_dry_window),   cmocka_unit_test(test_custom_window),
   };

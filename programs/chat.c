@@ -54,6 +54,7 @@ enum { CHAT_COMMANDS = sizeof(chat_commands) / sizeof(chat_commands[0]) };
 static void chat_reset(struct chat *chat) {
   tombola_session_clear(chat->engine.session);
   tombola_sampler_reset(chat->engine.sampler);
+  if (chat->engine.answer_sampler) tombola_sampler_reset(chat->engine.answer_sampler);
   if (!conversation_start(&chat->conversation, &chat->engine)) {
     chat->exit_status = complain("out of memory");
     chat->leaves = true;

@@ -9,7 +9,8 @@
 #include <yyjson.h>
 
 static const char *const origin_names[] = {
-    [ORIGIN_DEFAULT] = "default", [ORIGIN_DIALECT] = "dialect", [ORIGIN_FLAG] = "flag"};
+    [ORIGIN_DEFAULT] = "default", [ORIGIN_DIALECT] = "dialect",         [ORIGIN_MODEL] = "model",
+    [ORIGIN_PRESET] = "preset",   [ORIGIN_ENVIRONMENT] = "environment", [ORIGIN_FLAG] = "flag"};
 
 /* The value as text; false for an option that another one shows. */
 static bool show(const struct options *options, const struct option *option, bool given, char *text,
@@ -43,6 +44,8 @@ static bool show(const struct options *options, const struct option *option, boo
     return true;
   case OPTION_PARAM:
     return tombola_sampler_params_get(&options->sampler, option->name, text, size) == TOMBOLA_OK;
+  case OPTION_ANSWER:
+    return given && tombola_sampler_params_get(&options->answer_sampler, option->param->name, text, size) == TOMBOLA_OK;
   case OPTION_CUSTOM: break;
   }
   return false;
@@ -61,8 +64,11 @@ static void print_line(const struct options *options, const char *name, const ch
   snprintf(line, sizeof(line), "%s", text);
   for (char *c = line; *c; c++)
     if ((unsigned char)*c < 0x20) *c = ' ';
-  snprintf(where, sizeof(where), "%s%s%s", origin_names[origin], origin == ORIGIN_DIALECT ? " " : "",
-           origin == ORIGIN_DIALECT ? options->sampler.dialect : "");
+  snprintf(where, sizeof(where), "%s%s%.40s", origin_names[origin],
+           origin == ORIGIN_DIALECT || origin == ORIGIN_PRESET ? " " : "",
+           origin == ORIGIN_DIALECT  ? options->sampler.dialect
+           : origin == ORIGIN_PRESET ? options->preset
+                                     : "");
   printf("%-20s %-20s %s\n", where, name, line);
 }
 
@@ -89,7 +95,7 @@ int options_print(const struct options *options) {
     char name[64];
     enum option_origin origin = (enum option_origin)options->origins[i];
     if (!is_shown(options, &option)) continue;
-    if (!show(options, &option, origin == ORIGIN_FLAG, text, sizeof(text))) continue;
+    if (!show(options, &option, origin > ORIGIN_DIALECT, text, sizeof(text))) continue;
     snprintf(name, sizeof(name), "%s", option.name);
     for (char *c = name; *c; c++)
       if (*c == '_') *c = '-';

@@ -78,6 +78,28 @@ static int choose_template(struct engine *engine) {
   return EXIT_OK;
 }
 
+/* A trace has each token's probability, so that it asks for one as well. */
+static enum tombola_status set_logprobs(const struct options *options, tombola_sampler *sampler) {
+  if (!sampler || (!options->logprobs && !options->trace_file)) return TOMBOLA_OK;
+  return tombola_sampler_set_logprobs(sampler, (enum tombola_logprob_stage)options->logprobs_stage,
+                                      options->logprobs ? (size_t)options->logprobs : 1);
+}
+
+/* The sampler after the reasoning. Its seed follows the other's, so that one seed repeats the run, and differs, so
+ * that the numbers do. */
+static enum tombola_status make_answer_sampler(struct engine *engine, const struct options *options,
+                                               struct tombola_error *error) {
+  const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
+  struct tombola_sampler_params params = options->answer_sampler;
+  if (!options->has_answer_sampler) return TOMBOLA_OK;
+  params.logit_bias = options->sampler.logit_bias; /* texts are biases of tokens by now */
+  params.n_logit_bias = options->sampler.n_logit_bias;
+  params.seed_mode = TOMBOLA_SEED_FIXED;
+  params.seed = tombola_sampler_seed(engine->sampler) ^ 1;
+  return tombola_sampler_new(&params, vocabulary, tombola_vocabulary_count(vocabulary), NULL, &engine->answer_sampler,
+                             error);
+}
+
 static int make_sampler(struct engine *engine, struct options *options) {
   const tombola_vocabulary *vocabulary = tombola_model_vocabulary(engine->model);
   struct tombola_error error = {0};
@@ -85,10 +107,9 @@ static int make_sampler(struct engine *engine, struct options *options) {
   if (status == TOMBOLA_OK)
     status = tombola_sampler_new(&options->sampler, vocabulary, tombola_vocabulary_count(vocabulary), NULL,
                                  &engine->sampler, &error);
-  /* A trace has each token's probability, so that it asks for one as well. */
-  if (status == TOMBOLA_OK && (options->logprobs || options->trace_file))
-    status = tombola_sampler_set_logprobs(engine->sampler, (enum tombola_logprob_stage)options->logprobs_stage,
-                                          options->logprobs ? (size_t)options->logprobs : 1);
+  if (status == TOMBOLA_OK) status = make_answer_sampler(engine, options, &error);
+  if (status == TOMBOLA_OK) status = set_logprobs(options, engine->sampler);
+  if (status == TOMBOLA_OK) status = set_logprobs(options, engine->answer_sampler);
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
@@ -194,6 +215,7 @@ void engine_free(struct engine *engine) {
   tombola_model_free(engine->draft);
   tombola_session_free(engine->session);
   tombola_sampler_free(engine->sampler);
+  tombola_sampler_free(engine->answer_sampler);
   tombola_model_free(engine->model);
   *engine = (struct engine){0};
 }

@@ -13,6 +13,7 @@ struct engine {
   tombola_model *model;
   tombola_session *session;
   tombola_sampler *sampler;
+  tombola_sampler *answer_sampler; /* after the reasoning, or NULL: the same */
   tombola_model *draft; /* or NULL */
   tombola_speculation *speculation; /* or NULL */
   FILE *trace;          /* of --trace, or NULL */

@@ -169,6 +169,7 @@ static void set_all(struct setting *setting, struct stream *stream, const struct
                                          .on_token = on_token,
                                          .on_prefill = on_prefill,
                                          .context = stream,
+                                         .answer_sampler = stream->engine->answer_sampler,
                                          .speculation = stream->engine->speculation}};
   set_text(setting, options, question, custom);
   set_limits(setting, options, question);

@@ -149,14 +149,22 @@ int help_print_command(const struct command *command) {
     for (int group = 0; group < GROUP_COUNT; group++) {
       bool any = false;
       for (size_t i = 0; option_at(i, &option); i++) {
-        if ((int)option.group != group || !(option.commands & command->bit)) continue;
+        if ((int)option.group != group || !(option.commands & command->bit) || option.kind == OPTION_ANSWER)
+          continue;
         if (!any) printf("\n%s\n", group_names[group]);
         any = true;
         print_option(&option, &defaults);
       }
     }
+    if (command->bit & COMMAND_ANSWERS)
+      printf("\nAfter the reasoning\n"
+             "      --answer-NAME X              any sampling parameter above, but for the answer that follows the\n"
+             "                                   reasoning: --answer-temperature 0.2, --answer-top-k 5\n");
     if (command->bit & COMMAND_SAMPLES)
-      printf("\nDefaults are those of the dialect %s; another dialect has its own (--dialect NAME "
+      printf("\nEach option has a variable: TOMBOLA_ARG_TOP_K=5 is --top-k 5. A flag goes before a variable, this before\n"
+             "a preset, this before what the model recommends (generation_config.json in its folder), this before the\n"
+             "dialect.\n"
+             "\nDefaults are those of the dialect %s; another dialect has its own (--dialect NAME "
              "--print-config).\n",
              defaults.sampler.dialect);
     exit_status = output_finish();

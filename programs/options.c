@@ -2,7 +2,7 @@
 /* From arguments to values. The arguments are first collected as assignments, then applied from the weakest
  * source to the strongest, so that their order on the command line does not matter where it should not: a
  * dialect's defaults never overwrite a flag that stands before it. */
-#include "options.h"
+#include "options_sources.h"
 #include "terminal.h"
 
 #include <errno.h>
@@ -10,20 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tombola/session.h>
-
-/* One value that a source gives to an option. */
-struct assignment {
-  struct option option;
-  size_t index;      /* of the option */
-  const char *text;  /* the value, NULL for an option without one */
-  const char *given; /* how the source spells the option, for messages */
-  enum option_origin origin;
-};
-
-struct assignments {
-  struct assignment *list;
-  size_t count;
-};
 
 /* ---- a hint for typing errors
  * ------------------------------------------------------------------------------------ */
@@ -88,14 +74,6 @@ static int complain_unknown(const struct command *command, const char *argument,
 /* ---- collecting
  * -------------------------------------------------------------------------------------------------- */
 
-static bool collect(struct assignments *assignments, const struct assignment *assignment) {
-  struct assignment *list = realloc(assignments->list, (assignments->count + 1) * sizeof(*list));
-  if (!list) return false;
-  assignments->list = list;
-  list[assignments->count++] = *assignment;
-  return true;
-}
-
 /* Reads one argument that begins with '-', and the next one when it is its value. Returns the number of
  * arguments that were used, 0 after a complaint. */
 static int collect_flag(struct assignments *assignments, const struct command *command, int argc, char **argv,
@@ -118,7 +96,8 @@ static int collect_flag(struct assignments *assignments, const struct command *c
     return 0;
   }
   if (name[length] == '=') assignment.text = name + length + 1;
-  if (assignment.text && !option_takes_value(&assignment.option) && assignment.option.kind != OPTION_PARAM) {
+  if (assignment.text && !option_takes_value(&assignment.option) && assignment.option.kind != OPTION_PARAM &&
+      assignment.option.kind != OPTION_ANSWER) {
     complain_usage("%.*s takes no value", (int)length + dashes, argument);
     return 0;
   }
@@ -130,7 +109,7 @@ static int collect_flag(struct assignments *assignments, const struct command *c
     assignment.text = argv[1];
     used = 2;
   }
-  if (!collect(assignments, &assignment)) {
+  if (!assignments_add(assignments, &assignment)) {
     *exit_status = complain("out of memory");
     return 0;
   }
@@ -167,33 +146,42 @@ static int collect_arguments(struct assignments *assignments, struct options *op
 /* ---- applying
  * ---------------------------------------------------------------------------------------------------- */
 
+/* The option as its source spells it; a flag by its canonical name. */
+static const char *spelled(const struct assignment *assignment, char *name, size_t size) {
+  if (assignment->origin == ORIGIN_FLAG)
+    option_spell(name, size, assignment->option.name);
+  else
+    snprintf(name, size, "%s", assignment->given);
+  return name;
+}
+
 static int apply_integer(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
-  char *end;
+  char *end, name[192];
   long long value;
   errno = 0;
   value = strtoll(assignment->text, &end, 10);
   if (end == assignment->text || *end || errno || value < option->min || value > option->max)
-    return complain_usage("--%s: \"%s\" is not allowed (a whole number from %lld to %lld)", option->name,
-                          assignment->text, (long long)option->min, (long long)option->max);
+    return complain_usage("%s: \"%s\" is not allowed (a whole number from %lld to %lld)",
+                          spelled(assignment, name, sizeof(name)), assignment->text, (long long)option->min, (long long)option->max);
   *(int64_t *)(void *)((char *)options + option->offset) = value;
   return EXIT_OK;
 }
 
 static int apply_seconds(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
-  char *end;
+  char *end, name[192];
   double value = strtod(assignment->text, &end);
   if (end == assignment->text || *end || !(value > 0) || !(value <= (double)option->max))
-    return complain_usage("--%s: \"%s\" is not allowed (seconds, above 0 and at most %lld)", option->name,
-                          assignment->text, (long long)option->max);
+    return complain_usage("%s: \"%s\" is not allowed (seconds, above 0 and at most %lld)",
+                          spelled(assignment, name, sizeof(name)), assignment->text, (long long)option->max);
   *(double *)(void *)((char *)options + option->offset) = value;
   return EXIT_OK;
 }
 
 static int apply_choice(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
-  char known[128] = "";
+  char known[128] = "", name[192];
   for (int i = 0; option->choices[i]; i++) {
     size_t length = strlen(known);
     if (strcmp(option->choices[i], assignment->text) == 0) {
@@ -202,7 +190,8 @@ static int apply_choice(struct options *options, const struct assignment *assign
     }
     snprintf(known + length, sizeof(known) - length, "%s%s", i ? ", " : "", option->choices[i]);
   }
-  return complain_usage("--%s: \"%s\" is not allowed (one of %s)", option->name, assignment->text, known);
+  return complain_usage("%s: \"%s\" is not allowed (one of %s)", spelled(assignment, name, sizeof(name)),
+                        assignment->text, known);
 }
 
 /* A value that the library checks; its message names the parameter, the value and the range. */
@@ -213,10 +202,17 @@ static int apply_checked(struct options *options, const struct assignment *assig
   if (option->kind == OPTION_PARAM) /* a parameter that is on or off may be named alone, or with =false */
     status = tombola_sampler_params_set(&options->sampler, option->name,
                                         assignment->text ? assignment->text : "true", &error);
+  else if (option->kind == OPTION_ANSWER)
+    status = tombola_sampler_params_set(&options->answer_sampler, option->param->name,
+                                        assignment->text ? assignment->text : "true", &error);
   else
     status = option->set(options, assignment->text, &error);
   if (status == TOMBOLA_OK) return EXIT_OK;
   if (status == TOMBOLA_NO_MEMORY) return complain_error(status, &error);
+  if (assignment->origin == ORIGIN_MODEL) { /* nobody here asked for it */
+    note("%s: left out: %s", assignment->given, error.message);
+    return EXIT_OK;
+  }
   return complain_usage("%.*s: %s", (int)strcspn(assignment->given, "="), assignment->given, error.message);
 }
 
@@ -229,6 +225,7 @@ static int apply(struct options *options, const struct assignment *assignment) {
   case OPTION_SECONDS: return apply_seconds(options, assignment);
   case OPTION_CHOICE: return apply_choice(options, assignment);
   case OPTION_PARAM:
+  case OPTION_ANSWER:
   case OPTION_CUSTOM: break;
   }
   return apply_checked(options, assignment);
@@ -250,24 +247,64 @@ static void mark_origin(struct options *options, const struct assignment *assign
   }
 }
 
-/* The dialect comes first, because its defaults are what the others change; the last one that is given holds.
- */
+/* The dialect comes first, because its defaults are what the others change; the last one that
+ * the strongest source gives holds. */
 static int apply_dialect(struct options *options, const struct assignments *assignments) {
   struct tombola_error error = {0};
   enum tombola_status status;
-  for (size_t i = assignments->count; i-- > 0;)
-    if (assignments->list[i].option.set == option_set_dialect) return apply(options, &assignments->list[i]);
+  for (int origin = ORIGIN_COUNT; origin-- > 0;)
+    for (size_t i = assignments->count; i-- > 0;)
+      if ((int)assignments->list[i].origin == origin && assignments->list[i].option.set == option_set_dialect)
+        return apply(options, &assignments->list[i]);
   status = option_set_dialect(options, NULL, &error);
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
-static int apply_all(struct options *options, const struct assignments *assignments) {
-  int exit_status = apply_dialect(options, assignments);
+/* Options of which one takes the place of the other. */
+static bool are_rivals(const struct option *a, const struct option *b) {
+  static const char *const pairs[][2] = {{"prompt", "file"}, {"draft-model", "prompt-lookup"}};
+  for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+    if ((strcmp(a->name, pairs[i][0]) == 0 && strcmp(b->name, pairs[i][1]) == 0) ||
+        (strcmp(a->name, pairs[i][1]) == 0 && strcmp(b->name, pairs[i][0]) == 0))
+      return true;
+  return false;
+}
+
+/* Whether a stronger source says something else. */
+static bool is_overruled(const struct assignments *assignments, size_t index) {
+  const struct assignment *assignment = &assignments->list[index];
+  for (size_t i = 0; i < assignments->count; i++) {
+    const struct assignment *other = &assignments->list[i];
+    if (other->origin > assignment->origin &&
+        (other->index == assignment->index || are_rivals(&other->option, &assignment->option)))
+      return true;
+  }
+  return false;
+}
+
+/* Applies what one source gives, either to the answer's sampler or to everything else. */
+static int apply_origin(struct options *options, const struct assignments *assignments, enum option_origin origin,
+                        bool answer) {
+  int exit_status = EXIT_OK;
   for (size_t i = 0; i < assignments->count && exit_status == EXIT_OK; i++) {
     const struct assignment *assignment = &assignments->list[i];
+    if (assignment->origin != origin || (assignment->option.kind == OPTION_ANSWER) != answer) continue;
+    if (is_overruled(assignments, i)) continue;
     if (assignment->option.set != option_set_dialect) exit_status = apply(options, assignment);
     mark_origin(options, assignment);
+    if (answer) options->has_answer_sampler = true;
   }
+  return exit_status;
+}
+
+/* The answer's sampler is the other one with changes, so it comes last. */
+static int apply_all(struct options *options, const struct assignments *assignments) {
+  int exit_status = apply_dialect(options, assignments);
+  for (int origin = 0; origin < ORIGIN_COUNT && exit_status == EXIT_OK; origin++)
+    exit_status = apply_origin(options, assignments, (enum option_origin)origin, false);
+  options->answer_sampler = options->sampler;
+  for (int origin = 0; origin < ORIGIN_COUNT && exit_status == EXIT_OK; origin++)
+    exit_status = apply_origin(options, assignments, (enum option_origin)origin, true);
   return exit_status;
 }
 
@@ -317,6 +354,29 @@ static int check_together(const struct options *options) {
   return EXIT_OK;
 }
 
+/* The sources beside the arguments. A preset may name the model. */
+static int collect_others(struct assignments *assignments, struct options *options) {
+  struct assignments environment = {NULL, 0};
+  const char *preset = assignments_text(assignments, "preset");
+  const char *model;
+  int exit_status = collect_environment(&environment, options);
+  bool good = true;
+  if (!preset) preset = assignments_text(&environment, "preset");
+  if (exit_status == EXIT_OK && preset && (options->command->bit & COMMAND_SAMPLES))
+    exit_status = collect_preset(&environment, options, preset);
+  model = assignments_text(assignments, "model");
+  for (size_t i = 0; i < environment.count && good; i++) {
+    bool names_model = strcmp(environment.list[i].option.name, "model") == 0;
+    if (names_model && !model) model = environment.list[i].text;
+    good = assignments_add(assignments, &environment.list[i]);
+  }
+  free(environment.list);
+  if (!good) return complain("out of memory");
+  if (exit_status == EXIT_OK && (options->command->bit & COMMAND_ANSWERS))
+    exit_status = collect_recommended(assignments, options, model);
+  return exit_status;
+}
+
 int options_parse(struct options *options, const struct command *command, int argc, char **argv) {
   struct assignments assignments = {NULL, 0};
   struct tombola_error error = {0};
@@ -324,12 +384,14 @@ int options_parse(struct options *options, const struct command *command, int ar
   int exit_status;
   if (!set_defaults(options, command)) return complain("out of memory");
   exit_status = collect_arguments(&assignments, options, argc, argv);
+  if (exit_status == EXIT_OK && argv) exit_status = collect_others(&assignments, options);
   if (exit_status == EXIT_OK) exit_status = apply_all(options, &assignments);
   free(assignments.list);
   if (exit_status != EXIT_OK) return exit_status;
   exit_status = check_together(options);
   if (exit_status != EXIT_OK) return exit_status;
   status = tombola_sampler_params_check(&options->sampler, &error);
+  if (status == TOMBOLA_OK) status = tombola_sampler_params_check(&options->answer_sampler, &error);
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
@@ -339,6 +401,9 @@ void options_free(struct options *options) {
   for (size_t i = 0; options->breakers && i < options->sampler.n_dry_sequence_breakers; i++)
     free(options->breakers[i]);
   options_free_answer(options);
+  for (size_t i = 0; i < options->n_owned; i++)
+    free(options->owned[i]);
+  free(options->owned);
   free(options->breakers);
   free(options->suppress);
   free(options->text_bias);

@@ -79,6 +79,11 @@ struct options {
   /* The sampler, resolved: dialect, then flags. Its lists point into this structure. */
   struct tombola_sampler_params sampler;
 
+  /* The same for the answer after the reasoning, where --answer-* says so. */
+  struct tombola_sampler_params answer_sampler;
+  bool has_answer_sampler;
+
+  const char *preset;        /* or NULL */
   const char *model;         /* path or "script:FILE"; NULL: the default model */
   const char *prompt;        /* or NULL */
   const char *file;          /* prompt file, or NULL */
@@ -146,6 +151,8 @@ struct options {
   size_t n_text_bias;
   char **breakers;
   tombola_token *suppress;
+  char **owned; /* texts of the environment and of presets */
+  size_t n_owned;
   unsigned char *origins; /* enum option_origin of each option */
 };
 
@@ -160,6 +167,7 @@ enum option_kind {
   OPTION_SECONDS, /* double, above 0 and at most max */
   OPTION_CHOICE,  /* int: index in `choices` */
   OPTION_PARAM,   /* a parameter of the sampler */
+  OPTION_ANSWER,  /* the same, of the sampler after the reasoning */
   OPTION_CUSTOM   /* `set` does it */
 };
 
@@ -174,9 +182,16 @@ enum option_group {
   GROUP_COUNT
 };
 
-/* Where a value comes from, weakest first. Environment, presets and the model's recommendation take their
- * place between the dialect and the flag. */
-enum option_origin { ORIGIN_DEFAULT, ORIGIN_DIALECT, ORIGIN_FLAG };
+/* Where a value comes from, weakest first. */
+enum option_origin {
+  ORIGIN_DEFAULT,
+  ORIGIN_DIALECT,
+  ORIGIN_MODEL,
+  ORIGIN_PRESET,
+  ORIGIN_ENVIRONMENT,
+  ORIGIN_FLAG,
+  ORIGIN_COUNT
+};
 
 typedef enum tombola_status (*option_set_fn)(struct options *options, const char *text,
                                              struct tombola_error *error);
@@ -197,13 +212,15 @@ struct option {
   const char *const *choices;             /* NULL-terminated */
   option_set_fn set;                      /* OPTION_CUSTOM; `text` is NULL when `value` is */
   option_show_fn show;                    /* OPTION_CUSTOM, or NULL: another option shows it */
-  const struct tombola_param_info *param; /* OPTION_PARAM */
+  const struct tombola_param_info *param; /* OPTION_PARAM, OPTION_ANSWER */
+  bool repeats;                           /* each value adds to those before */
 };
 
 /* A name or an alias as the command line spells it: dashes in front, '-' for '_'. */
 void option_spell(char *spelled, size_t size, const char *name);
 
-/* The option of an index; false past the end. Rows of the table first, then the sampler's parameters. */
+/* The option of an index; false past the end. Rows of the table first, then the sampler's parameters,
+ * then these for the answer alone. */
 bool option_at(size_t index, struct option *option);
 
 bool option_takes_value(const struct option *option);

@@ -57,7 +57,7 @@ static const struct option table[] = {
      .max = INT32_MAX, .help = "longest answer"},
     {.name = "ignore-eos", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
      .offset = AT(ignore_eos), .help = "ban the tokens that end an answer"},
-    {.name = "stop", .aliases = ALIASES("reverse-prompt", "r"), .kind = OPTION_CUSTOM, .group = GROUP_ANSWER,
+    {.name = "stop", .repeats = true, .aliases = ALIASES("reverse-prompt", "r"), .kind = OPTION_CUSTOM, .group = GROUP_ANSWER,
      .commands = COMMAND_ANSWERS, .value = "TEXT", .set = option_set_stop, .show = option_show_stop,
      .help = "end the answer in front of this text; \\n is a line end; repeatable"},
     {.name = "min-tokens", .kind = OPTION_INTEGER, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "N",
@@ -67,7 +67,7 @@ static const struct option table[] = {
     {.name = "loop-guard", .kind = OPTION_CUSTOM, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "P,N",
      .set = option_set_loop_guard, .show = option_show_loop_guard,
      .help = "end an answer whose last tokens are a pattern of at most P tokens, N times"},
-    {.name = "ban", .kind = OPTION_CUSTOM, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "TEXT",
+    {.name = "ban", .repeats = true, .kind = OPTION_CUSTOM, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS, .value = "TEXT",
      .set = option_set_ban, .show = option_show_ban,
      .help = "a phrase that must not occur: the answer goes back and on in another way; repeatable"},
     {.name = "ban-ignore-case", .kind = OPTION_SWITCH, .group = GROUP_ANSWER, .commands = COMMAND_ANSWERS,
@@ -97,16 +97,16 @@ static const struct option table[] = {
     {.name = "sampling-seq", .aliases = ALIASES("sampler-seq"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
      .commands = COMMAND_SAMPLES, .value = "LETTERS", .set = option_set_letters,
      .help = "the same by llama.cpp's letters, as in kpmt"},
-    {.name = "logit-bias", .aliases = ALIASES("l"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
+    {.name = "logit-bias", .repeats = true, .aliases = ALIASES("l"), .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING,
      .commands = COMMAND_SAMPLES, .value = "ID+B", .set = option_set_bias, .show = option_show_bias,
      .help = "add B to a token's logit (ID-B, ID-inf; \"text\"+B); repeatable"},
     {.name = "bias-file", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_ANSWERS,
      .value = "FILE", .set = option_set_bias_file, .show = option_show_bias_file,
      .help = "biases that hold where --logit-bias gives none: {\"id\": B}, or [[id, B]]; \"-inf\" bans"},
-    {.name = "suppress", .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "IDS",
+    {.name = "suppress", .repeats = true, .kind = OPTION_CUSTOM, .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "IDS",
      .set = option_set_suppress, .show = option_show_suppress,
      .help = "token ids that are never drawn, separated by commas; repeatable"},
-    {.name = "dry-sequence-breaker", .aliases = ALIASES("dry-sequence-breakers"), .kind = OPTION_CUSTOM,
+    {.name = "dry-sequence-breaker", .repeats = true, .aliases = ALIASES("dry-sequence-breakers"), .kind = OPTION_CUSTOM,
      .group = GROUP_SAMPLING, .commands = COMMAND_SAMPLES, .value = "TEXT", .set = option_set_breaker,
      .show = option_show_breakers,
      .help = "text that ends a repetition, in place of the dialect's; \\n is a line end, none clears; repeatable"},
@@ -151,6 +151,8 @@ static const struct option table[] = {
      .offset = AT(stats), .choices = ALIASES("text", "json"), .help = "the statistics on standard error"},
     {.name = "json", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_ALL & ~COMMAND_CHAT,
      .offset = AT(json), .help = "machine-readable output"},
+    {.name = "preset", .kind = OPTION_TEXT, .group = GROUP_OUTPUT, .commands = COMMAND_SAMPLES, .value = "NAME",
+     .offset = AT(preset), .unset = "none", .help = "options of this name in ~/.config/tombola/config.json"},
     {.name = "print-config", .kind = OPTION_SWITCH, .group = GROUP_OUTPUT, .commands = COMMAND_SAMPLES,
      .offset = AT(print_config), .help = "show every value with its origin, and do nothing else"},
     {.name = "color", .kind = OPTION_CHOICE, .group = GROUP_OUTPUT, .commands = COMMAND_ALL, .value = "WHEN",
@@ -170,7 +172,7 @@ enum { TABLE_COUNT = sizeof(table) / sizeof(table[0]) };
 static const char *const planned[] = {
     "draw", "typical-p", "typical", "top-n-sigma", "top-nsigma", "p-less", "xtc-*", "epsilon-cutoff", "eta-cutoff",
     "top-h", "top-a", "tfs", "smoothing-factor", "dynatemp-*", "no-repeat-ngram", "dry-*", "mirostat", "mirostat-*",
-    "adaptive-*",     "answer-*", "json-object", "json-schema",
+    "adaptive-*",     "json-object", "json-schema",
     "j", "regex", "grammar", "grammar-file", "choice", "host", "port", "parallel", "np",
     "alias", "api-key"};
 
@@ -226,18 +228,60 @@ static bool from_param(const struct tombola_param_info *param, struct option *op
   return true;
 }
 
-bool option_at(size_t index, struct option *option) {
-  if (index < TABLE_COUNT) {
-    *option = table[index];
-    if (option->kind != OPTION_PARAM) return true;
-    option->param = tombola_param_find(option->name);
-    if (!option->help && option->param) option->help = option->param->help;
-    return true;
+enum { ANSWERS_MAX = 64, ANSWER_ALIASES = 4 };
+
+/* The names of --answer-*, which the options point to. */
+struct answer_names {
+  char names[ANSWER_ALIASES + 1][48];
+  const char *aliases[ANSWER_ALIASES + 1]; /* NULL-terminated */
+};
+
+/* The option of the same parameter for the answer alone. A seed there is once. */
+static bool from_param_of_answer(const struct tombola_param_info *param, struct answer_names *names,
+                                 struct option *option) {
+  size_t count = 0;
+  if (param->type == TOMBOLA_PARAM_SEED || !from_param(param, option)) return false;
+  snprintf(names->names[ANSWER_ALIASES], sizeof(names->names[0]), "answer-%s", param->name);
+  for (; param->aliases && param->aliases[count] && count < ANSWER_ALIASES; count++) {
+    snprintf(names->names[count], sizeof(names->names[0]), "answer-%s", param->aliases[count]);
+    names->aliases[count] = names->names[count];
   }
-  index -= TABLE_COUNT;
-  for (size_t i = 0; i < tombola_param_count(); i++)
-    if (from_param(tombola_param_at(i), option) && index-- == 0) return true;
-  return false;
+  names->aliases[count] = NULL;
+  option->name = names->names[ANSWER_ALIASES];
+  option->aliases = names->aliases;
+  option->kind = OPTION_ANSWER;
+  option->commands = COMMAND_ANSWERS;
+  return true;
+}
+
+/* All options, made once. */
+static const struct option *all_options(size_t *count) {
+  static struct option all[TABLE_COUNT + 2 * ANSWERS_MAX];
+  static struct answer_names names[ANSWERS_MAX];
+  static size_t made;
+  size_t n = 0, params = tombola_param_count() < ANSWERS_MAX ? tombola_param_count() : ANSWERS_MAX;
+  *count = made;
+  if (made) return all;
+  for (; n < TABLE_COUNT; n++) {
+    all[n] = table[n];
+    if (all[n].kind != OPTION_PARAM) continue;
+    all[n].param = tombola_param_find(all[n].name);
+    if (!all[n].help && all[n].param) all[n].help = all[n].param->help;
+  }
+  for (size_t i = 0; i < params; i++)
+    if (from_param(tombola_param_at(i), &all[n])) n++;
+  for (size_t i = 0; i < params; i++)
+    if (from_param_of_answer(tombola_param_at(i), &names[i], &all[n])) n++;
+  made = *count = n;
+  return all;
+}
+
+bool option_at(size_t index, struct option *option) {
+  size_t count;
+  const struct option *all = all_options(&count);
+  if (index >= count) return false;
+  *option = all[index];
+  return true;
 }
 
 bool option_takes_value(const struct option *option) { return option->value != NULL; }

@@ -53,3 +53,7 @@ bool path_history(char *path) {
   make_folders(path);
   return true;
 }
+
+bool path_config(char *path) {
+  return base(path, "XDG_CONFIG_HOME", ".config") && add(path, "config.json");
+}

@@ -12,6 +12,7 @@ enum { PATH_SIZE = 4096 };
  * long. TOMBOLA_CACHE replaces ${XDG_CACHE_HOME:-~/.cache}/tombola, as in the scripts that fill the cache. */
 bool path_models(char *path);        /* the folder of the models that were fetched */
 bool path_default_model(char *path); /* the file of the default model */
-bool path_history(char *path);       /* the chat's history; makes its folder */
+bool path_history(char *path);
+bool path_config(char *path); /* config.json; the file needn't be there */       /* the chat's history; makes its folder */
 
 #endif

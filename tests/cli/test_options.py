@@ -124,7 +124,7 @@ class Flags(support.Case):
         self.check_refused(["run", "hello"], 2, '"hello" is not expected')
 
     def test_flags_of_the_plan(self):
-        for flag in ("--grammar", "--json-schema", "--answer-temperature", "-j"):
+        for flag in ("--grammar", "--json-schema", "-j"):
             self.check_refused(["run", flag, "1"], 2, f"{flag} is not supported yet")
         self.check_refused(["serve"], 2, "serve is not supported yet")
 

@@ -95,7 +95,7 @@ class Compare(Judge):
         theirs = {i for i, p in self.model().result().items() if p > 1e-30}
         self.same = mine == theirs
         if not self.same:
-            require(self.right_set(set(ours)), self.explain("ours", set(ours)))
+            require(self.right_set(set(ours)) and self.big_enough(ours), self.explain("ours", set(ours)))
             self.exceptions.append("bound")
         self.against_model(ours)
 

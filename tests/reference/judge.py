@@ -98,7 +98,12 @@ class Judge:
         low, high = self.model(-plain.SLACK), self.model(plain.SLACK, True)
         cut = min((x for _, x in low.items), default=0.0)  # those that tie with the last may be exchanged
         core = {i for i, x in low.items if x > cut or low.doubt} - low.doubt
-        return core <= kept <= self.ids(high) and len(kept) >= len(self.ids(low) - low.doubt)
+        return core <= kept <= self.ids(high)
+
+    def big_enough(self, kept):
+        """Ties may be exchanged, but they may not all go: that is what filters in a wrong order leave."""
+        low = self.model(-plain.SLACK)
+        return len(kept) >= len(self.ids(low) - low.doubt)
 
     def explain(self, name, ids):
         exact = self.ids(self.model())

@@ -53,7 +53,7 @@ def random_params(rng, dialect):
     params = {}
     for name, values in models.CHOICES[dialect].items():
         some(rng, params, name, values, 0.8 if name == "temperature" else 0.4)
-    return params | models.ALWAYS.get(dialect, {})
+    return params
 
 
 def random_request(rng, dialect):
@@ -100,8 +100,11 @@ class Compare(Judge):
         self.against_model(ours)
 
     def tokens(self):
-        if not self.same:
-            require(set(self.answer["tokens"]) <= set(self.answer["ids"]), "a token that isn't kept")
+        params = self.request["params"]
+        if not self.same or params.get("draw") == "rejection":  # its law is draw_laws' matter
+            gated = params.get("xtc_probability", 0.0) > 0  # each draw has a gate of its own
+            kept = self.edited().keys() if gated else set(self.answer["ids"])
+            require(set(self.answer["tokens"]) <= kept, "a token that isn't kept")
             return
         stream = None
         for i, token in enumerate(self.answer["tokens"]):

@@ -19,13 +19,13 @@ class LlamaCpp(plain.Model):
     def penalties(self):
         last = self.get("repeat_last_n", 64)
         seen = counts_of(self.history[-last:] if last > 0 else [])
-        repeat, frequency = self.get("repeat_penalty", 1.0), self.get("frequency_penalty", 0.0)
-        presence = self.get("presence_penalty", 0.0)
+        repeat, frequency, presence = self.singles(repeat_penalty=1.0, frequency_penalty=0.0, presence_penalty=0.0)
 
         def penalize(token, x):
             if token not in seen:
                 return x
-            return (x * repeat if x <= 0 else x / repeat) - (seen[token] * frequency + presence)
+            x = single(x * repeat if x <= 0 else x / repeat)
+            return single(x - single(single(seen[token] * frequency) + presence))
 
         self.edit(penalize)
         self.sorted = False

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of minfer's sampler (src/sampler.rs): the penalties in one pass, masks on logits, the temperature last."""
 import plain
-from plain import counts_of, shares
+from plain import counts_of, shares, single
 from rmlx import walk
 from streams import ChaCha12
 
@@ -10,8 +10,7 @@ class Minfer(plain.Model):
     def penalties(self):
         last = self.get("repeat_last_n", 64)
         seen = counts_of(self.history[-last:] if last else [])
-        r, p, f = (self.get(n, d) for n, d in (("repeat_penalty", 1.1), ("presence_penalty", 0.0),
-                                               ("frequency_penalty", 0.0)))
+        r, p, f = self.singles(repeat_penalty=1.1, presence_penalty=0.0, frequency_penalty=0.0)
         if abs(r - 1) < 1e-6 and abs(f) < 1e-6 and abs(p) < 1e-6:
             return
 
@@ -19,9 +18,9 @@ class Minfer(plain.Model):
             if token not in seen:
                 return x
             if abs(f) >= 1e-6 or abs(p) >= 1e-6:
-                x = x - seen[token] * f - p
+                x = single(single(x - single(seen[token] * f)) - p)
             if abs(r - 1) >= 1e-6 and r >= 1:
-                x = x * r if x <= 0 else x / r
+                x = single(x * r if x <= 0 else x / r)
             return x
 
         self.edit(penalize)

@@ -3,7 +3,7 @@
 import math
 
 import plain
-from plain import counts_of, ranked, shares
+from plain import counts_of, ranked, shares, single
 from streams import MlxKeys, gumbel
 
 
@@ -12,9 +12,15 @@ class MlxLm(plain.Model):
         """Repetition, presence, frequency, one after the other; each has its own window there, one here."""
         last = self.get("repeat_last_n", 20)
         seen = counts_of(self.history[-last:] if last else [])
-        r, p, f = (self.get(n, d) for n, d in (("repeat_penalty", 1.0), ("presence_penalty", 0.0),
-                                               ("frequency_penalty", 0.0)))
-        self.edit(lambda i, x: x if i not in seen else (x * r if x < 0 else x / r) - p - f * seen[i])
+        r, p, f = self.singles(repeat_penalty=1.0, presence_penalty=0.0, frequency_penalty=0.0)
+
+        def penalize(token, x):
+            if token not in seen:
+                return x
+            x = single(single(x * r if x < 0 else x / r) - p)
+            return single(x - single(f * seen[token]))
+
+        self.edit(penalize)
 
     def top_p(self):
         p = self.get("top_p", 0.0)

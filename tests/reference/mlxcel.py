@@ -5,7 +5,7 @@ draw (`rejection`) top_k and top_p both look at the whole row and ties share one
 import math
 
 import plain
-from plain import counts_of, entropy, ranked, shares
+from plain import counts_of, entropy, ranked, shares, single
 from streams import MlxKeys, philox4x32, philox_uniform
 
 
@@ -14,13 +14,36 @@ class Mlxcel(plain.Model):
         t, k = self.get("temperature", 0.0), self.get("top_k", 0)
         return k == 1 or (t <= 0 and not self.get("dynatemp_range", 0.0) > 0)
 
+    def joint(self):
+        """Whether the kernel judges top_k and top_p together; rows with XTC or the extended chain never get there."""
+        return (self.get("draw", "gumbel") == "rejection" and not self.get("xtc_probability", 0.0) > 0
+                and not self.get("dynatemp_range", 0.0) > 0 and 0 < self.get("top_p", 1.0) < 1)
+
+    def keep_joint(self):
+        """By value: fewer than k tokens above it, and a mass above it of at most p; both over all that came in."""
+        p, k = self.get("top_p", 1.0), self.get("top_k", 0)
+        order = ranked(self.items)
+        probabilities, above, n = shares(order), 0.0, 0
+        while n < len(order) and (k <= 0 or n < k) and above <= p + self.move:
+            group = n
+            while group < len(order) and order[group][1] == order[n][1]:
+                above += probabilities[group]
+                group += 1
+            n = group
+        self.items = sorted(order[:n])
+
     def penalties(self):
         """Repetition, then frequency and presence in one term; -1 is the whole history."""
         last = self.get("repeat_last_n", -1)
         seen = counts_of(self.history if last < 0 else self.history[-last:] if last else [])
-        r, f, p = (self.get(n, d) for n, d in (("repeat_penalty", 1.0), ("frequency_penalty", 0.0),
-                                               ("presence_penalty", 0.0)))
-        self.edit(lambda i, x: x if i not in seen else (x / r if x > 0 else x * r) - (seen[i] * f + p))
+        r, f, p = self.singles(repeat_penalty=1.0, frequency_penalty=0.0, presence_penalty=0.0)
+
+        def penalize(token, x):
+            if token not in seen:
+                return x
+            return single(single(x / r if x > 0 else x * r) - single(single(seen[token] * f) + p))
+
+        self.edit(penalize)
 
     def dry(self):
         last, allowed = self.get("dry_penalty_last_n", -1), self.get("dry_allowed_length", 2)
@@ -67,7 +90,7 @@ class Mlxcel(plain.Model):
             return
         k = self.get("top_k", 0)
         if 1 < k < self.vocab:
-            self.top_k()
+            self.top_k(first=True)
         best = max(x for _, x in self.items)
         norm = best + math.log(math.fsum(math.exp(x - best) for _, x in self.items))
         probabilities = shares(self.items)
@@ -82,9 +105,9 @@ class Mlxcel(plain.Model):
             kept.append(place)
         self.items = [self.items[place] for place in sorted(kept)]
 
-    def top_k(self):
+    def top_k(self, first=False):
         k = self.get("top_k", 0)
-        if self.greedy() or k <= 0 or k >= len(self.items):
+        if self.greedy() or k <= 0 or k >= len(self.items) or (self.joint() and not first):
             return
         bound = ranked(self.items)[k - 1][1]
         self.items = [item for item in self.items if item[1] >= bound]
@@ -92,6 +115,9 @@ class Mlxcel(plain.Model):
     def top_p(self):
         p = self.get("top_p", 1.0)
         if self.greedy() or not 0 < p < 1:
+            return
+        if self.joint():
+            self.keep_joint()
             return
         order = ranked(self.items)
         above, n = 0.0, 0
@@ -147,6 +173,8 @@ class Mlxcel(plain.Model):
         """Gumbel-max with philox's words, keyed by the next of mlx's keys."""
         if self.greedy():
             return self.items[0][0], {self.items[0][0]}
+        if self.get("draw", "gumbel") == "cdf":  # the framework's categorical, as for a single row
+            return plain.draw(sorted(self.items), self.stream.uniforms(1)[0], strict=True)
         key, words = self.stream.next(), {}
         for i, _ in self.items:
             if i // 4 not in words:

@@ -42,7 +42,7 @@ CHOICES = {
                "top_p": [0.0, 0.1, 0.5, 0.8, 0.95], "min_p": [0.02, 0.1, 0.3], "typical_p": [0.2, 0.5, 0.9],
                "top_n_sigma": [0.5, 1.0], "p_less": [True], "xtc_probability": [0.5, 1.0],
                "xtc_threshold": [0.05, 0.3], "dynatemp_range": [0.3, 1.0], "dynatemp_exponent": [0.5, 2.0], **DRY,
-               **{**PENALTIES, "repeat_last_n": [-1, 0, 3, 20]}},
+               **{**PENALTIES, "repeat_last_n": [-1, 0, 3, 20]}, "draw": ["gumbel", "rejection"]},
     "llama.cpp": {"temperature": [0.0, -1.0, 0.5, 0.7, 1.5], "top_k": [1, 2, 3, 5, 1000],
                   "top_p": [0.0, 0.1, 0.5, 0.8, 0.95], "min_p": [0.02, 0.1, 0.3, 1.0], "typical_p": [0.2, 0.5, 0.9],
                   "top_n_sigma": [0.5, 1.0], "xtc_probability": [0.5, 1.0], "xtc_threshold": [0.05, 0.3],
@@ -56,7 +56,6 @@ CHOICES = {
                      "eta_cutoff": [0.002, 0.1], "top_h": [0.2, 0.8], "min_keep": [1, 2], "no_repeat_ngram": [1, 2, 3],
                      "repeat_penalty": [1.1, 1.5, 0.8], "repeat_last_n": [-1, 0, 3, 20]},
 }
-ALWAYS = {"mlxcel": {"draw": "gumbel"}}
 
 
 def order_of(request):

@@ -71,6 +71,10 @@ class Model:
     def get(self, name, default):
         return self.params.get(name, default)
 
+    def singles(self, **defaults):
+        """Parameters in single precision, in which every engine computes its penalties: so equal logits stay equal."""
+        return [single(self.get(name, value)) for name, value in defaults.items()]
+
     def tilt(self):
         return (self.move > 0) - (self.move < 0)
 

@@ -15,8 +15,8 @@ class Rml(plain.Model):
     def penalties(self):
         last = self.get("repeat_last_n", 64)
         seen = set(self.history[-last:] if last else [])
-        r = self.get("repeat_penalty", 1.1)
-        self.edit(lambda i, x: x if i not in seen else x / r if x > 0 else x * r)
+        r, = self.singles(repeat_penalty=1.1)
+        self.edit(lambda i, x: x if i not in seen else plain.single(x / r if x > 0 else x * r))
 
     def temperature(self):
         t = self.get("temperature", 0.7)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of rMLX's sampler: everything on probabilities, ascending for top_p, ties to the lowest ids."""
 import plain
-from plain import counts_of, shares
+from plain import counts_of, shares, single
 from streams import Pcg32
 
 
@@ -11,9 +11,15 @@ class RMlx(plain.Model):
     def penalties(self):
         last = self.get("repeat_last_n", 20)
         seen = counts_of(self.history[-last:] if last else [])
-        r, p, f = (self.get(n, d) for n, d in (("repeat_penalty", 1.0), ("presence_penalty", 0.0),
-                                               ("frequency_penalty", 0.0)))
-        self.edit(lambda i, x: x if i not in seen else (x * r if x < 0 else x / r) - p - f * seen[i])
+        r, p, f = self.singles(repeat_penalty=1.0, presence_penalty=0.0, frequency_penalty=0.0)
+
+        def penalize(token, x):
+            if token not in seen:
+                return x
+            x = single(single(x * r if x < 0 else x / r) - p)
+            return single(x - single(f * seen[token]))
+
+        self.edit(penalize)
 
     def temperature(self):
         t = self.get("temperature", 1.0)

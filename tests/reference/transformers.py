@@ -21,8 +21,8 @@ class Transformers(plain.Model):
     def penalties(self):
         last = self.get("repeat_last_n", -1)
         seen = set(self.history if last < 0 else self.history[-last:] if last else [])
-        r = self.get("repeat_penalty", 1.0)
-        self.edit(lambda i, x: x if i not in seen else x * r if x < 0 else x / r)
+        r, = self.singles(repeat_penalty=1.0)
+        self.edit(lambda i, x: x if i not in seen else plain.single(x * r if x < 0 else x / r))
 
     def no_repeat_ngram(self):
         n, h = self.get("no_repeat_ngram", 0), self.history

@@ -294,6 +294,40 @@ static void test_clone(void **state) {
   tombola_sampler_free(clone);
 }
 
+/* "ab:ab": llama.cpp never penalizes a breaker, mlxcel only lets it end what comes before. */
+static void test_dry_breaker(void **state) {
+  (void)state;
+  static const size_t offsets[] = {0, 1, 2, 3};
+  static const char *const breakers[] = {":"}, *const dialects[] = {"llama.cpp", "mlxcel"};
+  static const tombola_token history[] = {0, 1, 2, 0, 1};
+  const struct tombola_vocabulary_source source = {
+      .struct_size = sizeof source, .count = 3, .bytes = "ab:", .offsets = offsets};
+  const float row[3] = {0};
+  struct tombola_row r = {row, 3, TOMBOLA_F32};
+  tombola_vocabulary *vocabulary = NULL;
+  assert_int_equal(tombola_vocabulary_new(&source, NULL, &vocabulary, NULL), TOMBOLA_OK);
+  for (size_t d = 0; d < 2; d++) {
+    struct tombola_sampler_params params = neutral(dialects[d]);
+    struct tombola_candidate c[3];
+    tombola_sampler *s = NULL;
+    size_t n;
+    params.dry_multiplier = 1;
+    params.dry_base = 2;
+    params.dry_allowed_length = 1;
+    params.dry_penalty_last_n = 64;
+    params.dry_sequence_breakers = breakers;
+    params.n_dry_sequence_breakers = 1;
+    assert_int_equal(tombola_sampler_new(&params, vocabulary, 3, NULL, &s, NULL), TOMBOLA_OK);
+    for (size_t i = 0; i < 5; i++)
+      assert_int_equal(tombola_sampler_accept(s, history[i]), TOMBOLA_OK);
+    assert_int_equal(tombola_candidates(s, &r, NULL, c, 3, &n), TOMBOLA_OK);
+    assert_int_equal(n, 3);
+    assert_true(c[2].logit == (d ? -2 : 0)); /* a match of two, one more than allowed: 2^1 */
+    tombola_sampler_free(s);
+  }
+  tombola_vocabulary_free(vocabulary);
+}
+
 /* A bare draw has no way to say that there is nothing: token 0. */
 static void test_no_mass(void **state) {
   (void)state;
@@ -311,12 +345,13 @@ static void test_no_mass(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_top_p),        cmocka_unit_test(test_min_p),
-      cmocka_unit_test(test_bias_adds_up), cmocka_unit_test(test_greedy),
-      cmocka_unit_test(test_greedy_edits), cmocka_unit_test(test_no_mass),
-      cmocka_unit_test(test_top_p_zero),   cmocka_unit_test(test_typical_p),
-      cmocka_unit_test(test_top_k),        cmocka_unit_test(test_clone),
-      cmocka_unit_test(test_dry_window),   cmocka_unit_test(test_custom_window),
+      cmocka_unit_test(test_top_p),         cmocka_unit_test(test_min_p),
+      cmocka_unit_test(test_bias_adds_up),  cmocka_unit_test(test_greedy),
+      cmocka_unit_test(test_greedy_edits),  cmocka_unit_test(test_no_mass),
+      cmocka_unit_test(test_dry_breaker),   cmocka_unit_test(test_top_p_zero),
+      cmocka_unit_test(test_typical_p),     cmocka_unit_test(test_top_k),
+      cmocka_unit_test(test_clone),         cmocka_unit_test(test_dry_window),
+      cmocka_unit_test(test_custom_window),
   };
   return cmocka_run_group_tests_name("boundaries", tests, NULL, NULL);
 }

@@ -276,6 +276,7 @@ struct tombola__dialect {
   size_t n_mirostat_order;
   const char *const *dry_breakers; /* the default sequence breakers */
   size_t n_dry_breakers;
+  bool dry_breakers_of_server; /* they are its server's default; its program has none */
 
   enum tombola__draw_order draw_order;
   bool rejection_joint; /* the rejection draw judges top_k and top_p together, over the whole row */
@@ -403,6 +404,7 @@ struct tombola__plan {
   struct tombola__rejection rejection;
   bool greedy;
   bool single_saves;   /* a set of one token uses up no uniform */
+  bool spends;         /* a stage may have used up a uniform, or changed its state, before the row fails */
   size_t window;       /* of the history: what the widest stage wants */
   size_t count_window; /* of the counts: what penalties want */
   size_t state_size;   /* the generator's state and every stage's, one after the other */
@@ -443,9 +445,12 @@ struct tombola_sampler {
 
 /* The call for a place in the chain. */
 struct tombola__stage_call tombola__call(struct tombola_sampler *sampler, size_t place);
-/* Runs the chain on a row: afterwards the candidates are what may be drawn. */
+/* Runs the chain on a row: afterwards the candidates are what may be drawn. Where it fails, the state is as
+ * before. */
 enum tombola_status tombola__chain_run(struct tombola_sampler *sampler, const struct tombola_row *row,
                                        const struct tombola_mask *mask);
+/* Puts the state back that the chain found, where it spends: for what fails after the chain. */
+void tombola__take_back(struct tombola_sampler *sampler);
 /* Adds the candidates, which stay as they are, to the trace that is being made (trace.c). */
 void tombola__trace_look(struct tombola_sampler *sampler, const char *name);
 /* Puts a list into the order that the dialect's draw walks. */

@@ -204,6 +204,8 @@ static void fill_defaults(struct tombola_sampler_params *whole, const struct tom
     if (has_number(row) && !isnan(row->off)) write_value(whole, row, row->off);
   set_defaults(whole, common_defaults, TOMBOLA__COUNT(common_defaults));
   set_defaults(whole, dialect->defaults, dialect->n_defaults);
+  static const char *const none[] = {NULL};
+  if (dialect->dry_breakers_of_server) whole->dry_sequence_breakers = none;
 }
 
 static enum tombola_status check_struct(const struct tombola_sampler_params *params,
@@ -217,6 +219,7 @@ static enum tombola_status check_struct(const struct tombola_sampler_params *par
 static void fill_server_defaults(struct tombola_sampler_params *whole,
                                  const struct tombola__dialect *dialect) {
   set_defaults(whole, dialect->server_defaults, dialect->n_server_defaults);
+  whole->dry_sequence_breakers = NULL;
   if (dialect->server_seed_random) whole->seed_mode = TOMBOLA_SEED_RANDOM;
 }
 

@@ -91,6 +91,13 @@ static void breaks(const struct tombola__dialect *d, char *text, size_t size) {
   put(text, size, d->dry_breaks_at_head ? "each match" : "the whole text");
 }
 
+static void default_breakers(const struct tombola__dialect *d, char *text, size_t size) {
+  if (!d->n_dry_breakers)
+    put(text, size, "none");
+  else
+    snprintf(text, size, "%s%zu texts", d->dry_breakers_of_server ? "none / " : "", d->n_dry_breakers);
+}
+
 static void min_keep(const struct tombola__dialect *d, char *text, size_t size) {
   put(text, size, d->min_keep_stages ? "" : "all that keep");
   for (size_t i = 0; i < d->n_min_keep_stages; i++) {
@@ -151,6 +158,7 @@ static const struct {
     {"xtc threshold", xtc_above},
     {"xtc ties", xtc_ties},
     {"xtc exempts", xtc_exempt},
+    {"dry breakers", default_breakers},
     {"dry breakers end", breaks},
     {"min_keep holds for", min_keep},
     {"draw walks", draw_order},

@@ -62,6 +62,7 @@ const struct tombola__dialect tombola__dialect_mlxcel = {
     .stages_share_generator = true, /* XTC's gate is drawn before the token */
     .dry_breakers = breakers,
     .n_dry_breakers = TOMBOLA__COUNT(breakers),
+    .dry_breakers_of_server = true,
     .draw_order = TOMBOLA__DRAW_BY_ID,
     .rejection_joint = true,
     .draw_strict = true,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The time of one token in mlx-lm and transformers, beside what `tombola bench` says of tombola and llama.cpp.
 
-  peers.py [--vocab N] [--runs N] [--tombola PROGRAM]
+  peers.py [--vocab N] [--runs N] [--tombola PROGRAM | --figures FILE]
 
 For a machine of one's own, in an environment of one's own: pip install "mlx[cpu]" mlx-lm transformers torch. What isn't
 installed is said on standard error, and its column stays empty. The rows are those of programs/bench_rows.c, made here
@@ -162,10 +162,14 @@ def measure_peers(row, suffix, vocab, runs):
     return found
 
 
-def measure_tombola(program, vocab):
-    out = subprocess.run([program, "bench", "--json", "--quiet", "--vocab", str(vocab)], check=True,
-                         capture_output=True, text=True).stdout
-    lines = {line["case"]: line for line in json.loads(out)}
+def tombola_figures(options):
+    if options.figures:
+        with open(options.figures, encoding="utf-8") as file:
+            lines = json.load(file)
+    else:
+        command = [options.tombola, "bench", "--json", "--quiet", "--vocab", str(options.vocab)]
+        lines = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    lines = {line["case"]: line for line in lines if line["vocab"] == options.vocab}
     return ({case: line["ns_min"] / 1e3 for case, line in lines.items()},
             {case: line["peer_ns_min"] / 1e3 for case, line in lines.items() if line["peer_ns_min"]})
 
@@ -206,6 +210,7 @@ def main():
     parser.add_argument("--vocab", type=int, default=151936)
     parser.add_argument("--runs", type=int, default=30)
     parser.add_argument("--tombola", default=os.path.join(os.path.dirname(__file__), "..", "build", "tombola"))
+    parser.add_argument("--figures", metavar="FILE", help="what `tombola bench --json` has said before")
     parser.add_argument("--check", metavar="FILE", help="see whether FILE is the usual row, and do nothing else")
     options = parser.parse_args()
     if options.check:
@@ -214,7 +219,7 @@ def main():
         return 0 if same else 1
     usual = measure_peers(usual_row(options.vocab), "", options.vocab, options.runs)
     flat = measure_peers(flat_row(options.vocab), "/flat", options.vocab, options.runs)
-    ours, llama = measure_tombola(options.tombola, options.vocab)
+    ours, llama = tombola_figures(options)
     columns = {"tombola": ours, "llama.cpp": llama}
     columns.update({name: {**usual[name], **flat[name]} for name in usual})
     print_table(columns, options.vocab)

@@ -64,7 +64,7 @@ struct bench_line {
   double usual;                         /* our minimum on the usual row; 0: not measured */
   double creation;                      /* nanoseconds to make the sampler */
   size_t memory;                        /* bytes that it holds in the end */
-  size_t allocations;                   /* during all runs but the first */
+  size_t allocations;                   /* during all runs that are measured */
 };
 
 /* ---- cases (bench_cases.c) ---- */

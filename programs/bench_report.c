@@ -10,7 +10,7 @@
 
 #define MOST_OF_USUAL    3.0         /* the worst row, in usual rows */
 #define MOST_MEMORY      2500000     /* bytes of any sampler */
-#define DEFAULT_MEMORY   (64 * 1024) /* and of llama_default's on its usual row */
+#define DEFAULT_MEMORY   (64 * 1024) /* and of llama_default's on the target row */
 #define MOST_CREATION_NS 100e3
 #define MOST_MISSES      200
 
@@ -118,7 +118,8 @@ void bench_judge(const struct bench_line *line) {
   /* A cold row is as slow as the memory that it comes from, a flat one is judged beside llama.cpp. */
   if (line->shape > SHAPE_COLD)
     judge(line, "its usual row", quotient(line->ours.min, line->usual), MOST_OF_USUAL, false);
-  if (strcmp(which->name, "llama_default") == 0 && line->shape == SHAPE_USUAL)
+  if (strcmp(which->name, "llama_default") == 0 && line->shape == SHAPE_USUAL &&
+      line->vocab == BENCH_TARGET_VOCAB)
     judge(line, "64 KB", (double)line->memory / DEFAULT_MEMORY, 1, false);
   judge(line, "2.5 MB", (double)line->memory / MOST_MEMORY, 1, false);
   judge(line, "100 us to make", line->creation / MOST_CREATION_NS, 1, false);

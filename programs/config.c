@@ -57,7 +57,7 @@ static bool is_shown(const struct options *options, const struct option *option)
          strcmp(option->name, "print-config") != 0;
 }
 
-static void print_line(const struct options *options, const char *name, const char *text,
+static void print_line(FILE *out, const struct options *options, const char *name, const char *text,
                        enum option_origin origin) {
   char where[64];
   char line[512];
@@ -69,7 +69,7 @@ static void print_line(const struct options *options, const char *name, const ch
            origin == ORIGIN_DIALECT  ? options->sampler.dialect
            : origin == ORIGIN_PRESET ? options->preset
                                      : "");
-  printf("%-20s %-20s %s\n", where, name, line);
+  fprintf(out, "%-20s %-20s %s\n", where, name, line);
 }
 
 static bool add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name, const char *text,
@@ -78,6 +78,30 @@ static bool add_json(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name
   return yyjson_mut_obj_add_strcpy(doc, entry, "value", text) &&
          yyjson_mut_obj_add_str(doc, entry, "origin", origin_names[origin]) &&
          yyjson_mut_obj_add(root, yyjson_mut_strcpy(doc, name), entry);
+}
+
+/* A name as --print-config and the command line spell it. */
+static void spell(char *spelled, size_t size, const char *name) {
+  snprintf(spelled, size, "%s", name);
+  for (char *c = spelled; *c; c++)
+    if (*c == '_') *c = '-';
+}
+
+bool options_show(const struct options *options, const char *name, FILE *out) {
+  struct option option;
+  char text[512], spelled[64];
+  bool any = false;
+  for (size_t i = 0; option_at(i, &option); i++) {
+    enum option_origin origin = (enum option_origin)options->origins[i];
+    if (!is_shown(options, &option) || !option_is_changeable(&option)) continue;
+    if (name && !option_is_named(&option, name, strlen(name))) continue;
+    if (!show(options, &option, origin > ORIGIN_DIALECT, text, sizeof(text)) && !name) continue;
+    any = true;
+    if (option.set == option_set_greedy) snprintf(text, sizeof(text), "temperature 0");
+    spell(spelled, sizeof(spelled), option.name);
+    print_line(out, options, spelled, text, origin);
+  }
+  return any;
 }
 
 int options_print(const struct options *options) {
@@ -96,13 +120,11 @@ int options_print(const struct options *options) {
     enum option_origin origin = (enum option_origin)options->origins[i];
     if (!is_shown(options, &option)) continue;
     if (!show(options, &option, origin > ORIGIN_DIALECT, text, sizeof(text))) continue;
-    snprintf(name, sizeof(name), "%s", option.name);
-    for (char *c = name; *c; c++)
-      if (*c == '_') *c = '-';
+    spell(name, sizeof(name), option.name);
     if (options->json)
       good = good && add_json(doc, root, name, text, origin);
     else
-      print_line(options, name, text, origin);
+      print_line(stdout, options, name, text, origin);
   }
   if (options->json && good) {
     char *json = yyjson_mut_write(doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_ALLOW_INVALID_UNICODE, NULL);

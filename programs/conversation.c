@@ -9,7 +9,7 @@
 /* ---- messages
  * ---------------------------------------------------------------------------------------------------- */
 
-static bool add_message(struct conversation *conversation, const char *role, const char *content) {
+bool conversation_add(struct conversation *conversation, const char *role, const char *content) {
   size_t size = (conversation->count + 1) * sizeof(*conversation->messages);
   struct tombola_chat_message *messages = realloc(conversation->messages, size);
   char *copy = strdup(content);
@@ -27,10 +27,49 @@ static void drop_messages(struct conversation *conversation, size_t count) {
     free((void *)(uintptr_t)conversation->messages[--conversation->count].content);
 }
 
+/* The tokens no longer are the beginning of the next prompt. */
+static void forget_tokens(struct conversation *conversation) {
+  text_cut(&conversation->text, 0);
+  conversation->tokens.count = 0;
+}
+
+bool conversation_set_system(struct conversation *conversation, const char *text) {
+  struct tombola_chat_message *messages;
+  bool has = conversation->count > 0 && strcmp(conversation->messages[0].role, "system") == 0;
+  forget_tokens(conversation);
+  if (!has && !text) return true;
+  if (text && !conversation_add(conversation, "system", text)) return false;
+  messages = conversation->messages;
+  if (text) { /* from the end to the beginning */
+    struct tombola_chat_message added = messages[conversation->count - 1];
+    memmove(messages + 1, messages, (conversation->count - 1) * sizeof(*messages));
+    messages[0] = added;
+  }
+  if (!has) return true;
+  free((void *)(uintptr_t)messages[text != NULL].content);
+  conversation->count--;
+  memmove(messages + (text != NULL), messages + (text != NULL) + 1,
+          (conversation->count - (text != NULL)) * sizeof(*messages));
+  return true;
+}
+
+bool conversation_can_undo(const struct conversation *conversation) {
+  size_t count = conversation->count;
+  return count >= 2 && strcmp(conversation->messages[count - 1].role, "assistant") == 0 &&
+         strcmp(conversation->messages[count - 2].role, "user") == 0;
+}
+
+bool conversation_undo(struct conversation *conversation) {
+  if (!conversation_can_undo(conversation)) return false;
+  drop_messages(conversation, conversation->count - 2);
+  forget_tokens(conversation);
+  return true;
+}
+
 bool conversation_start(struct conversation *conversation, const struct engine *engine) {
   const char *system = engine->options->system;
   conversation_free(conversation);
-  return !system || add_message(conversation, "system", system);
+  return !system || conversation_add(conversation, "system", system);
 }
 
 void conversation_free(struct conversation *conversation) {
@@ -164,7 +203,7 @@ static bool keep(struct conversation *conversation, struct text *text, struct to
   bool good = text_reserve(&content, turn->answer.length);
   for (size_t i = 0; good && i < turn->answer.length; i++)
     if (turn->answer.data[i]) good = text_add(&content, turn->answer.data + i, 1);
-  good = good && add_message(conversation, "assistant", content.data);
+  good = good && conversation_add(conversation, "assistant", content.data);
   if (!says_more(turn))
     good = good && text_add(text, content.data, content.length) &&
            tokens_add(prompt, turn->tokens.data, turn->tokens.count);
@@ -259,7 +298,7 @@ void conversation_ask(struct conversation *conversation, struct engine *engine, 
   struct tombola_error error = {0};
   enum tombola_status status = TOMBOLA_NO_MEMORY;
   *turn = (struct turn){.end = TURN_FAILED, .exit_status = EXIT_FAILED};
-  bool added = add_message(conversation, "user", question);
+  bool added = conversation_add(conversation, "user", question);
   if (added) status = encode_fitting(conversation, engine, &text, &prompt, &forgotten, &error);
   if (forgotten) note("the context is full: the oldest turns are forgotten (%zu)", forgotten);
   if (status != TOMBOLA_OK) {
@@ -280,4 +319,21 @@ void conversation_ask(struct conversation *conversation, struct engine *engine, 
   }
   text_free(&text);
   tokens_free(&prompt);
+}
+
+void conversation_ask_again(struct conversation *conversation, struct engine *engine, struct turn *turn) {
+  struct tombola_chat_message *last = conversation->messages + conversation->count - 2;
+  char *question = strdup(last[0].content), *answer = strdup(last[1].content);
+  *turn = (struct turn){.end = TURN_FAILED, .exit_status = EXIT_FAILED};
+  if (!question || !answer) {
+    complain("out of memory");
+  } else {
+    conversation_undo(conversation);
+    conversation_ask(conversation, engine, question, turn);
+    if (turn->end > TURN_STOPPED && (!conversation_add(conversation, "user", question) ||
+                                     !conversation_add(conversation, "assistant", answer)))
+      complain("out of memory");
+  }
+  free(question);
+  free(answer);
 }

@@ -22,6 +22,19 @@ struct conversation {
 bool conversation_start(struct conversation *conversation, const struct engine *engine);
 void conversation_free(struct conversation *conversation);
 
+/* Adds a message; the role is static. False: no memory. */
+bool conversation_add(struct conversation *conversation, const char *role, const char *content);
+
+/* Replaces the system message, NULL for none. False: no memory. */
+bool conversation_set_system(struct conversation *conversation, const char *text);
+
+/* Whether the last two messages are a question and its answer; forgets them, false when they aren't. */
+bool conversation_can_undo(const struct conversation *conversation);
+bool conversation_undo(struct conversation *conversation);
+
+/* Asks the last question again, in place of its answer; when no answer comes the old one stays. There must be one. */
+void conversation_ask_again(struct conversation *conversation, struct engine *engine, struct turn *turn);
+
 /* Asks: streams the answer to standard output (not under --json) and says on standard error what went wrong.
  * Free the turn in any case. */
 void conversation_ask(struct conversation *conversation, struct engine *engine, const char *question,

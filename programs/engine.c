@@ -113,6 +113,23 @@ static int make_sampler(struct engine *engine, struct options *options) {
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
+int engine_renew_sampler(struct engine *engine, struct options *options) {
+  struct engine made = {.options = options, .model = engine->model};
+  int exit_status = make_sampler(&made, options);
+  if (exit_status == EXIT_OK && engine->speculation && tombola_sampler_refuses_speculation(made.sampler))
+    exit_status = complain_usage("the dialect %s speculates only greedily", options->sampler.dialect);
+  if (exit_status != EXIT_OK) {
+    tombola_sampler_free(made.sampler);
+    tombola_sampler_free(made.answer_sampler);
+    return exit_status;
+  }
+  tombola_sampler_free(engine->sampler);
+  tombola_sampler_free(engine->answer_sampler);
+  engine->sampler = made.sampler;
+  engine->answer_sampler = made.answer_sampler;
+  return EXIT_OK;
+}
+
 /* Whatever drafts, if anything does. */
 static int make_speculation(struct engine *engine) {
   const struct options *options = engine->options;

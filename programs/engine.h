@@ -25,6 +25,10 @@ struct engine {
 /* Loads the model (with a progress bar), decides on the chat format and says what computes. Returns the exit
  * status after a complaint. Free the engine either way. */
 int engine_start(struct engine *engine, struct options *options);
+/* Makes the samplers again after a change of the options; the old ones stay when that fails. Returns the exit status
+ * after a complaint. */
+int engine_renew_sampler(struct engine *engine, struct options *options);
+
 /* Ends the trace, and keeps the cache where --prompt-cache says. Returns the exit status. */
 int engine_finish(struct engine *engine);
 void engine_free(struct engine *engine);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ enum { HISTORY_SIZE = 1000 };
 
 static struct {
   const char *prompt;
+  const char *const *words; /* to complete to */
   FILE *shown; /* where the prompt stands; NULL when nobody looks */
   char *line;  /* of getline */
   size_t room;
@@ -105,6 +107,90 @@ static void after_signal(EditLine *editor) {
   resized = 0;
 }
 
+/* ---- pasted text
+ *
+ * A terminal that knows bracketed paste puts ESC[200~ and ESC[201~ around it. Its line ends must not send the line, so
+ * they become a sign that stands for one until the line is read; its other control characters are dropped.
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
+static const char line_end_sign[] = "\xe2\x90\xa4"; /* U+2424, SYMBOL FOR NEWLINE */
+
+enum { BRACKET = 6, SIGN = sizeof(line_end_sign) - 1 };
+
+static struct {
+  char queue[BRACKET]; /* bytes that looked like the beginning of a bracket, and weren't */
+  size_t first, count;
+  bool inside;
+  bool after_return; /* the line feed that follows is the same line end */
+} paste;
+
+static ssize_t read_raw(char *byte) {
+  if (paste.count) {
+    *byte = paste.queue[paste.first++];
+    paste.count--;
+    return 1;
+  }
+  return read(STDIN_FILENO, byte, 1);
+}
+
+static bool more_comes(void) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  return poll(&input, 1, 50) > 0;
+}
+
+/* After an ESC: true when a bracket stood there; else what was read is in the queue. */
+static bool take_bracket(void) {
+  const char *bracket = paste.inside ? "\033[201~" : "\033[200~";
+  char seen[BRACKET];
+  size_t count = 1;
+  if (paste.count) return false;
+  bool fits = true;
+  while (fits && count < BRACKET && more_comes() && read(STDIN_FILENO, &seen[count], 1) == 1) {
+    fits = seen[count] == bracket[count];
+    count++;
+  }
+  if (fits && count == BRACKET) {
+    paste.inside = !paste.inside;
+    return true;
+  }
+  memcpy(paste.queue, seen + 1, count - 1);
+  paste.first = 0;
+  paste.count = count - 1;
+  return false;
+}
+
+/* The next byte that the editor gets. */
+static ssize_t read_byte(char *byte) {
+  for (;;) {
+    ssize_t got = read_raw(byte);
+    bool returned = paste.after_return;
+    if (got != 1) return got;
+    if (*byte == '\033' && take_bracket()) continue;
+    paste.after_return = paste.inside && *byte == '\r';
+    if (!paste.inside || (unsigned char)*byte >= 0x20 || *byte == '\t') return 1;
+    if (*byte == '\n' && returned) continue;
+    if (*byte != '\n' && *byte != '\r') continue;
+    memcpy(paste.queue, line_end_sign + 1, SIGN - 1);
+    paste.first = 0;
+    paste.count = SIGN - 1;
+    *byte = line_end_sign[0];
+    return 1;
+  }
+}
+
+/* Puts line ends back where the sign stands. */
+static size_t restore_line_ends(char *line, size_t length) {
+  size_t to = 0;
+  for (size_t at = 0; at < length; to++) {
+    bool sign = length - at >= SIGN && memcmp(line + at, line_end_sign, SIGN) == 0;
+    line[to] = sign ? '\n' : line[at];
+    at += sign ? SIGN : 1;
+  }
+  line[to] = '\0';
+  return to;
+}
+
 /* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
  * twice. */
 static int read_character(EditLine *editor, wchar_t *character) {
@@ -113,7 +199,7 @@ static int read_character(EditLine *editor, wchar_t *character) {
   for (;;) {
     char byte;
     size_t used;
-    ssize_t got = read(STDIN_FILENO, &byte, 1);
+    ssize_t got = read_byte(&byte);
     if (got < 0 && errno == EINTR) {
       after_signal(editor);
       continue;
@@ -124,6 +210,51 @@ static int read_character(EditLine *editor, wchar_t *character) {
     if (used != (size_t)-1) return 1;
     memset(&shift, 0, sizeof(shift)); /* not a character of this locale: dropped */
   }
+}
+
+/* ---- completion
+ * -------------------------------------------------------------------------------------------------- */
+
+/* How much of the words that begin with this text is the same in all of them. */
+static size_t common_length(const char *text, size_t length, const char **first, size_t *count) {
+  size_t common = 0;
+  *count = 0;
+  for (const char *const *word = reader.words; word && *word; word++) {
+    size_t same = length;
+    if (strncmp(*word, text, length) != 0) continue;
+    if ((*count)++ == 0) {
+      *first = *word;
+      common = strlen(*word);
+    }
+    while (same < common && (*word)[same] == (*first)[same])
+      same++;
+    common = same;
+  }
+  return common;
+}
+
+/* Tab: the rest of the command, or the commands that it may be; in a text, a tab. */
+static unsigned char complete(EditLine *editor, int key) {
+  const LineInfo *info = el_line(editor);
+  size_t length = (size_t)(info->cursor - info->buffer), count, common;
+  const char *first = "";
+  char text[64], rest[64];
+  (void)key;
+  if (paste.inside || length == 0 || info->buffer[0] != '/' || info->cursor != info->lastchar)
+    return el_insertstr(editor, "\t") == 0 ? CC_REFRESH : CC_ERROR;
+  if (length >= sizeof(text) || memchr(info->buffer, ' ', length)) return CC_ERROR;
+  snprintf(text, sizeof(text), "%.*s", (int)length, info->buffer);
+  common = common_length(text, length, &first, &count);
+  if (count == 0) return CC_ERROR;
+  if (common > length || count == 1) {
+    snprintf(rest, sizeof(rest), "%.*s%s", (int)(common - length), first + length, count == 1 ? " " : "");
+    return el_insertstr(editor, rest) == 0 ? CC_REFRESH : CC_ERROR;
+  }
+  fputc('\n', reader.shown);
+  for (const char *const *word = reader.words; *word; word++)
+    if (strncmp(*word, text, length) == 0) fprintf(reader.shown, "%s  ", *word);
+  fputc('\n', reader.shown);
+  return CC_REDISPLAY;
 }
 
 static bool start_editor(void) {
@@ -140,9 +271,12 @@ static bool start_editor(void) {
   el_set(reader.editor, EL_EDITOR, "emacs");
   el_set(reader.editor, EL_HIST, history, reader.history);
   el_set(reader.editor, EL_GETCFN, read_character);
+  el_set(reader.editor, EL_ADDFN, "tombola-complete", "completes a command", complete);
+  el_set(reader.editor, EL_BIND, "^I", "tombola-complete", NULL);
   el_source(reader.editor, NULL); /* ~/.editrc */
   catch_signal(SIGWINCH, on_terminal_signal);
   catch_signal(SIGCONT, on_terminal_signal);
+  if (terminal_pastes(true)) fputs(paste_on, reader.shown);
   return true;
 }
 
@@ -170,11 +304,13 @@ static enum line_result read_edited(const char **line, size_t *length) {
   copy[count] = '\0';
   remember(copy);
   *line = copy;
-  *length = (size_t)count;
+  *length = restore_line_ends(copy, (size_t)count);
   return LINE_READ;
 }
 
 static void stop_editor(void) {
+  if (terminal_pastes(false)) fputs(paste_off, reader.shown);
+  memset(&paste, 0, sizeof(paste));
   if (reader.editor) el_end(reader.editor);
   if (reader.history) history_end(reader.history);
   catch_signal(SIGWINCH, SIG_DFL);
@@ -192,8 +328,13 @@ static void set_locale(void) {
   if (MB_CUR_MAX == 1) setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-bool line_start(const char *prompt) {
+void line_prompt(const char *prompt) {
   reader.prompt = prompt;
+}
+
+bool line_start(const char *prompt, const char *const *words) {
+  reader.prompt = prompt;
+  reader.words = words;
   reader.shown = find_shown();
   if (!reader.shown) return true;
   set_locale();

@@ -16,8 +16,10 @@ enum line_result {
 /* Whether a person sits there: standard input is a terminal, and so is where the prompt is shown. */
 bool line_is_interactive(void);
 
-/* Prepares reading; `prompt` is shown to a person and must stay valid. False: no memory. */
-bool line_start(const char *prompt);
+/* Prepares reading; `prompt` is shown to a person, and Tab completes a line to one of `words` (NULL-terminated). Both
+ * must stay valid. False: no memory. */
+bool line_start(const char *prompt, const char *const *words);
+void line_prompt(const char *prompt); /* another one */
 void line_stop(void);
 
 /* The next line without its end; Ctrl-C meanwhile leaves the process with status 130. The line is

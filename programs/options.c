@@ -395,6 +395,114 @@ int options_parse(struct options *options, const struct command *command, int ar
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
+/* ---- later changes
+ * ----------------------------------------------------------------------------------------------- */
+
+bool option_is_changeable(const struct option *option) {
+  static const char *const others[] = {"timings", "stats", "logprobs", "logprobs-stage", "greedy", NULL};
+  if (option->kind == OPTION_PARAM || option->kind == OPTION_ANSWER || option->group == GROUP_ANSWER) return true;
+  for (const char *const *name = others; *name; name++)
+    if (strcmp(option->name, *name) == 0) return true;
+  return false;
+}
+
+/* A parameter of the sampler holds for the answer as well, unless that has its own. */
+static int change_parameter(struct options *options, const struct assignment *assignment) {
+  struct tombola_sampler_params before = options->sampler, answer = options->answer_sampler;
+  const struct option *option = &assignment->option;
+  struct tombola_error error = {0};
+  enum tombola_status status;
+  char name[96];
+  size_t own;
+  int exit_status;
+  if (option->kind == OPTION_ANSWER && !options->has_answer_sampler) options->answer_sampler = options->sampler;
+  exit_status = apply(options, assignment);
+  if (exit_status != EXIT_OK) return exit_status;
+  snprintf(name, sizeof(name), "answer-%s", option->kind == OPTION_PARAM ? option->name : "temperature");
+  own = option_find(name, strlen(name), 2, options->command->bit);
+  if (option->kind != OPTION_ANSWER && (own == SIZE_MAX || options->origins[own] == ORIGIN_DEFAULT))
+    tombola_sampler_params_set(&options->answer_sampler, option->kind == OPTION_PARAM ? option->name : "temperature",
+                               assignment->text ? assignment->text : "0", &error);
+  status = tombola_sampler_params_check(&options->sampler, &error);
+  if (status == TOMBOLA_OK) status = tombola_sampler_params_check(&options->answer_sampler, &error);
+  if (status == TOMBOLA_OK) {
+    options->has_answer_sampler = options->has_answer_sampler || option->kind == OPTION_ANSWER;
+    return EXIT_OK;
+  }
+  options->sampler = before;
+  options->answer_sampler = answer;
+  return complain_error(status, &error);
+}
+
+/* The lists that options_set() replaces. */
+static int change_list(struct options *options, const struct assignment *assignment) {
+  bool stops = assignment->option.set == option_set_stop;
+  struct tombola_bytes **list = stops ? &options->stops : &options->bans;
+  size_t *count = stops ? &options->n_stops : &options->n_bans;
+  struct options old = {0};
+  int exit_status = EXIT_OK;
+  old.stops = *list;
+  old.n_stops = *count;
+  *list = NULL;
+  *count = 0;
+  if (strcmp(assignment->text, "none") != 0) exit_status = apply(options, assignment);
+  if (exit_status != EXIT_OK) {
+    free(*list);
+    *list = old.stops;
+    *count = old.n_stops;
+    return exit_status;
+  }
+  options_free_answer(&old);
+  return EXIT_OK;
+}
+
+static int change(struct options *options, const struct assignment *assignment) {
+  const struct option *option = &assignment->option;
+  char *member = (char *)options + option->offset;
+  bool truth;
+  if (option->repeats) return change_list(options, assignment);
+  if (option->kind == OPTION_PARAM || option->kind == OPTION_ANSWER || option->set == option_set_greedy)
+    return change_parameter(options, assignment);
+  if (option->kind != OPTION_SWITCH) return apply(options, assignment);
+  if (!option_truth(assignment->text, &truth))
+    return complain_usage("%s: \"%s\" is not allowed (true or false)", option->name, assignment->text);
+  *(bool *)(void *)member = truth;
+  return EXIT_OK;
+}
+
+int options_set(struct options *options, const char *name, const char *text) {
+  struct assignment assignment = {.given = name, .origin = ORIGIN_FLAG};
+  const char *think[2] = {options->think_open, options->think_close};
+  int64_t budget = options->think_budget;
+  bool ignores = options->ban_ignore_case, truth;
+  int exit_status;
+  assignment.index = option_find(name, strlen(name), name[1] ? 2 : 1, options->command->bit);
+  if (assignment.index == SIZE_MAX || !option_at(assignment.index, &assignment.option))
+    return complain_usage("there is no option %.60s; /show lists them", name);
+  if (!option_is_changeable(&assignment.option) || !(assignment.option.commands & options->command->bit))
+    return complain_usage("%.60s can't be changed here; give it on the command line", name);
+  assignment.text = text;
+  if (assignment.option.set == option_set_greedy) {
+    if (!option_truth(text, &truth) || !truth)
+      return complain_usage("greedy: \"%.60s\" is not allowed (true; /set temperature X draws again)", text);
+    assignment.text = NULL;
+  } else { /* the text outlives the line that it comes from */
+    assignment.text = options_own(options, strdup(text));
+    if (!assignment.text) return complain("out of memory");
+  }
+  exit_status = change(options, &assignment);
+  if (exit_status == EXIT_OK) exit_status = check_together(options);
+  if (exit_status == EXIT_OK) {
+    mark_origin(options, &assignment);
+    return EXIT_OK;
+  }
+  options->think_open = think[0];
+  options->think_close = think[1];
+  options->think_budget = budget;
+  options->ban_ignore_case = ignores;
+  return exit_status;
+}
+
 void options_free(struct options *options) {
   for (size_t i = 0; i < options->n_text_bias; i++)
     free(options->text_bias[i].text);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <tombola/tombola.h>
 
 /* Exit statuses. */
@@ -289,6 +290,19 @@ void options_free(struct options *options);
  * none. INVALID_ARGUMENT when a text is not exactly one token. Call it before tombola_sampler_new. */
 enum tombola_status options_resolve_bias(struct options *options, const tombola_vocabulary *vocabulary,
                                          struct tombola_error *error);
+
+/* Sets an option of the sampler or of the answer later on, from the chat. A list is replaced; "none" empties it. Returns
+ * the exit status after a complaint; the options then are as before. */
+int options_set(struct options *options, const char *name, const char *text);
+
+/* Prints the options that options_set() takes, or the one of that name; false when there is none. */
+bool options_show(const struct options *options, const char *name, FILE *out);
+
+/* Whether a text says yes or no; false when neither. */
+bool option_truth(const char *text, bool *value);
+
+/* Whether options_set() takes it. */
+bool option_is_changeable(const struct option *option);
 
 /* Prints each option of the command with its value and its origin, as lines or as JSON. Returns the exit
  * status. */

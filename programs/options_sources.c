@@ -26,8 +26,7 @@ const char *assignments_text(const struct assignments *assignments, const char *
   return NULL;
 }
 
-/* Keeps a text until the options are freed; takes it over. NULL: no memory. */
-static const char *own(struct options *options, char *text) {
+const char *options_own(struct options *options, char *text) {
   char **owned = text ? realloc(options->owned, (options->n_owned + 1) * sizeof(*owned)) : NULL;
   if (!owned) {
     free(text);
@@ -38,16 +37,20 @@ static const char *own(struct options *options, char *text) {
   return text;
 }
 
+bool option_truth(const char *text, bool *value) {
+  static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
+  for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+    *value = strcmp(text, yes[i]) == 0;
+    if (*value || strcmp(text, no[i]) == 0) return true;
+  }
+  return false;
+}
+
 /* A source gives a text to an option. An option without a value takes yes or no. */
 static int give(struct assignments *assignments, struct assignment *assignment) {
-  static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
   if (!option_takes_value(&assignment->option)) {
-    bool wanted = false, known = false;
-    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-      if (strcmp(assignment->text, yes[i]) == 0) wanted = known = true;
-      if (strcmp(assignment->text, no[i]) == 0) known = true;
-    }
-    if (!known)
+    bool wanted;
+    if (!option_truth(assignment->text, &wanted))
       return complain_usage("%s: \"%s\" is not allowed (true or false)", assignment->given, assignment->text);
     if (assignment->option.kind == OPTION_PARAM || assignment->option.kind == OPTION_ANSWER)
       assignment->text = wanted ? "true" : "false";
@@ -86,7 +89,7 @@ int collect_environment(struct assignments *assignments, struct options *options
       return complain_usage("%.*s names no option", (int)length, *entry);
     }
     if (!(assignment.option.commands & options->command->bit)) continue;
-    assignment.given = own(options, strdup(*entry));
+    assignment.given = options_own(options, strdup(*entry));
     if (!assignment.given) return complain("out of memory");
     options->owned[options->n_owned - 1][length] = '\0';
     assignment.text = assignment.given + length + 1;
@@ -101,9 +104,9 @@ int collect_environment(struct assignments *assignments, struct options *options
 
 /* A value of JSON as the command line would have it. NULL: none of text, number and truth value. */
 static const char *text_of(struct options *options, yyjson_val *value) {
-  if (yyjson_is_str(value)) return own(options, strdup(yyjson_get_str(value)));
+  if (yyjson_is_str(value)) return options_own(options, strdup(yyjson_get_str(value)));
   if (!yyjson_is_num(value) && !yyjson_is_bool(value)) return NULL;
-  return own(options, yyjson_val_write(value, 0, NULL));
+  return options_own(options, yyjson_val_write(value, 0, NULL));
 }
 
 static int give_json(struct assignments *assignments, struct options *options, struct assignment *assignment,
@@ -127,7 +130,7 @@ static int give_member(struct assignments *assignments, struct options *options,
   if (is_command_only(&assignment.option) || strcmp(assignment.option.name, "preset") == 0)
     return complain_usage("%s can't stand in a preset", given);
   if (!(assignment.option.commands & options->command->bit)) return EXIT_OK;
-  assignment.given = own(options, strdup(given));
+  assignment.given = options_own(options, strdup(given));
   if (!assignment.given) return complain("out of memory");
   if (!yyjson_is_arr(value)) return give_json(assignments, options, &assignment, value);
   if (!assignment.option.repeats) return complain_usage("%s takes one value, no array", given);
@@ -209,7 +212,7 @@ int collect_recommended(struct assignments *assignments, struct options *options
   const char *slash;
   int length, exit_status;
   if (!model && !path_default_model(path)) return EXIT_OK;
-  if (!model) model = own(options, strdup(path));
+  if (!model) model = options_own(options, strdup(path));
   if (!model) return complain("out of memory");
   if (strncmp(model, prefix, sizeof(prefix) - 1) == 0) model += sizeof(prefix) - 1;
   slash = strrchr(model, '/');

@@ -26,6 +26,9 @@ bool assignments_add(struct assignments *assignments, const struct assignment *a
 /* The last text that a list gives to the option of this name, or NULL. */
 const char *assignments_text(const struct assignments *assignments, const char *name);
 
+/* Keeps a text until the options are freed; takes it over. NULL: no memory. */
+const char *options_own(struct options *options, char *text);
+
 /* Each returns the exit status, after a complaint when that isn't EXIT_OK. Texts live as long as `options`. */
 int collect_environment(struct assignments *assignments, struct options *options);
 int collect_preset(struct assignments *assignments, struct options *options, const char *preset);

@@ -306,6 +306,8 @@ enum tombola_status options_resolve_bias(struct options *options, const tombola_
                   "logit_bias: \"%.60s\": no vocabulary knows this text; give the token's id", entry->text);
     if (status != TOMBOLA_OK) return status;
   }
+  while (options->n_text_bias > 0) /* they are biases of tokens now */
+    free(options->text_bias[--options->n_text_bias].text);
   return TOMBOLA_OK;
 }
 

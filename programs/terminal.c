@@ -226,6 +226,7 @@ static volatile sig_atomic_t mode = INTERRUPT_LEAVES;
 static volatile sig_atomic_t count;
 static struct termios saved;
 static volatile sig_atomic_t is_saved;
+static volatile sig_atomic_t pastes; /* bracketed paste is on */
 
 /* How the handlers leave the terminal; only calls that are allowed in one. */
 static void restore_terminal(void) {
@@ -233,6 +234,7 @@ static void restore_terminal(void) {
   ssize_t ignored = 0;
   if (state.bar) ignored = write(STDERR_FILENO, clear_line, sizeof(clear_line) - 1);
   if (state.reasons && state.color) ignored = write(STDERR_FILENO, "\033[0m", 4);
+  if (pastes) ignored = write(STDERR_FILENO, "\033[?2004l", 8);
   if (!is_saved) return;
   if (state.terminal) ignored = write(STDERR_FILENO, "\n", 1);
   (void)ignored;
@@ -265,6 +267,13 @@ void interrupt_set(enum interrupt_mode new_mode) {
   mode = (sig_atomic_t)new_mode;
   count = 0;
   catch_signal(SIGINT, on_interrupt);
+}
+
+bool terminal_pastes(bool on) {
+  const char *term = getenv("TERM");
+  bool able = state.terminal && term && *term && strcmp(term, "dumb") != 0;
+  pastes = able && on;
+  return able;
 }
 
 bool interrupted(void) {

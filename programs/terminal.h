@@ -58,6 +58,10 @@ enum interrupt_mode { INTERRUPT_LEAVES, INTERRUPT_STOPS };
 void interrupt_set(enum interrupt_mode mode); /* forgets what was counted */
 bool interrupted(void);
 
+/* Notes that bracketed paste is on or off, so that a signal that ends the process switches it off. Returns whether the
+ * terminal is to be told: not a dumb one. */
+bool terminal_pastes(bool on);
+
 /* Remembers how the terminal is set, so that a signal that ends the process puts it back. Once, before it is
  * changed. */
 void terminal_save(void);

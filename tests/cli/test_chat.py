@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tombola chat` in a pipe: one line is one turn, the cache is reused, a full context is said and survived."""
+import json
 import os
 import re
 import signal
@@ -74,6 +75,82 @@ class Chat(support.Case):
         self.check(result, 0, "a\n", "/reset", "/exit", "no command /nonsense", "/reset takes nothing")
         for word in ("/quit", "/bye", "/exit"):
             self.check(self.chat(self.script("a"), word + "\nnot asked\n"), 0, b"")
+
+    def test_regen(self):
+        model = self.script("a", "b", "c", "d", steps=[], hash=7)
+        flags = ["-n", "20", "--ignore-eos", "-s", "5", "--temp", "1"]
+        result = self.chat(model, "one\n/regen\ntwo\n", *flags)
+        self.check(result, 0)
+        first, second, _ = result.stdout.decode().splitlines()
+        self.assertNotEqual(first, second)
+        turns = self.stats(result)
+        self.assertEqual(turns[0][0], turns[1][0])
+        self.assertGreater(turns[1][1], 0)
+        self.assertGreater(turns[2][0], turns[1][0] + 20)
+        self.check(self.chat(model, "/regen\n"), 0, b"", "there is no answer yet")
+
+    def test_undo(self):
+        result = self.chat(self.script("a"), "one\ntwo\n/undo\ntwo\n/undo\n/undo\n/undo\n")
+        self.check(result, 0, "a\na\na\n", "are forgotten", "nothing to undo")
+        turns = self.stats(result)
+        self.assertEqual(turns[1][0], turns[2][0])
+
+    def test_system(self):
+        result = self.chat(self.script("a"), "one\n/system\n/system Be brief\none\n/system\n/undo\n/undo\none\n"
+                           "/reset\none\n/system none\n/undo\none\n/system\n")
+        self.check(result, 0, "a\n" * 5, "(no system message)", "\nBe brief\n", "no system message any more")
+        turns = self.stats(result)
+        extra = 2 + len("system\nBe brief\n")
+        self.assertEqual([turn[0] - turns[0][0] for turn in turns[2:]], [extra, extra, 0])
+
+    def test_set_and_show(self):
+        model = self.script("cat", "dog", "z", steps=[98 + 1, 98 + 2])
+        result = self.chat(model, "/show\n/set temperature 0\n/set max-tokens 1\none\n/set stop og\n/set n 5\ntwo\n"
+                           "/set stop none\nthree\n/set ignore_eos yes\n/show temperature\n", "--greedy")
+        self.check(result, 0, "cat\ncatd\ncatdog\n", "temperature ", "top-k ", 'stop                 "og"', "ignore-eos           yes")
+        self.assertIn("flag ", result.stderr.decode().splitlines()[-1])
+        for line, text in (("/set", "/set NAME VALUE"), ("/set top-p 2", "top-p"), ("/set bogus 1", "no option bogus"),
+                           ("/set model x", "can't be changed here"), ("/set max-tokens 0", "1 to"),
+                           ("/set ignore-eos maybe", "true or false"), ("/show bogus", "no option bogus"),
+                           ("/set think-open none\n/set think-budget 5", "needs the markers")):
+            result = self.chat(model, line + "\none\n", "--greedy")
+            self.check(result, 0, "catdog\n", text)
+
+    def test_set_for_the_answer(self):
+        result = self.chat(self.script("a"), "/set answer-top-k 3\n/set top-p 0.5\n/show answer-top-k\none\n")
+        self.check(result, 0, "a\n", "answer-top-k         3", "top-p                0.5")
+
+    def test_save_and_load(self):
+        path = self.path("talk.json")
+        result = self.chat(self.script("a"), f"/save {path}\none\n/save {path}\ntwo\n", "--system", "Be brief")
+        self.check(result, 0, "a\na\n", "messages are in")
+        with open(path, encoding="utf-8") as file:
+            talk = json.load(file)
+        self.assertEqual(talk, {"messages": [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "one"},
+                                             {"role": "assistant", "content": "a"}]})
+        loaded = self.chat(self.script("a"), f"/load {path}\ntwo\n/system\n")
+        self.check(loaded, 0, "a\n", "3 messages", "\nBe brief\n")
+        self.assertEqual(self.stats(loaded)[0][0], self.stats(result)[1][0])
+        for text, *wanted in (("{", "byte"), ("{}", '"messages"'), ('{"messages": [{"role": "x", "content": "a"}]}', "/messages/0"),
+                              ('{"messages": [{"role": "user", "content": 5}]}', "/messages/0")):
+            self.write("bad.json", text)
+            self.check(self.chat(self.script("a"), "one\n/load bad.json\n/undo\n"), 0, "a\n", "bad.json", "are forgotten", *wanted)
+        self.check(self.chat(self.script("a"), "/load none.json\n/load\n/save\n"), 0, b"", "none.json", "/load needs", "/save needs")
+        self.check(self.chat(self.script("a"), "one\n/save no/such\n"), 0, "a\n", "cannot write no/such")
+
+    def test_stats_command(self):
+        result = self.chat(self.script("a", "b"), "one\ntwo\n/stats\n")
+        self.check(result, 0, None, "answers 2, tokens 4", "4 messages")
+
+    def test_a_block_of_lines(self):
+        result = self.chat(self.script("a"), '"""one\n\n/two"""\n"""six"""\n"""\nlines\n"""\n')
+        self.check(result, 0, "a\n" * 3)
+        turns = self.stats(result)
+        self.assertEqual(turns[0][0], 19 + len("one\n\n/two"))
+        frame = len("\n" "user\n" "\n" "assistant\n") + 4
+        self.assertEqual(turns[1][0] - turns[0][0], 1 + frame + 3)
+        self.assertEqual(turns[2][0] - turns[1][0], 1 + frame + len("\nlines\n"))
+        self.check(self.chat(self.script("a"), '"""one\ntwo\n'), 0, b"", "has no end")
 
     def test_empty_lines(self):
         self.check(self.chat(self.script("a"), "one\n\n \ntwo\n"), 0, "a\na\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chat in tmux, as a person sees it: type, wait, interrupt, resize, look back, leave."""
+import json
 import os
 import shutil
 import subprocess
@@ -70,6 +71,65 @@ class Screen(support.Case):
         self.expect_prompt()
         self.keys("C-c")
         self.expect_text("\nleft with 130")
+
+    def edits(self):
+        """Whether it is built with libedit: then a history is kept."""
+        return os.path.isdir(self.path(".local/state/tombola"))
+
+    def test_paste(self):
+        self.start("chat", "-m", self.script("Hello", "\t", steps=support.ids("Hello")))
+        self.expect_prompt()
+        if not self.edits():
+            self.skipTest("built without libedit")
+        self.tmux("set-buffer", "first line\nsecond\tline\nthird")
+        self.tmux("paste-buffer", "-p")
+        self.expect_text("third")
+        self.assertNotIn("Hello", self.screen())
+        self.keys(" and typed", "Enter")
+        self.expect_text("Hello\n")
+        # One turn: 19 tokens of frame, then a token for each character, the line ends among them.
+        self.expect_text(f"prompt {19 + len('first line/second/line/third and typed')} tokens")
+        self.expect_prompt()
+        self.keys("/save talk.json", "Enter")
+        self.expect_text("messages are in")
+        with open(self.path("talk.json"), encoding="utf-8") as file:
+            talk = json.load(file)
+        self.assertEqual(talk["messages"][0]["content"], "first line\nsecond\tline\nthird and typed")
+        self.keys("C-d")
+        self.expect_text("\nleft with 0")
+
+    def test_completion(self):
+        self.start("chat", "-m", self.script("Hello", "\t", steps=support.ids("Hello")))
+        self.expect_prompt()
+        if not self.edits():
+            self.skipTest("built without libedit")
+        self.keys("/un", "Tab", "Enter")
+        self.expect_text(">>> /undo")
+        self.expect_text("nothing to undo")
+        self.keys("/s", "Tab")
+        self.expect_text("/system  /set  /show  /stats  /save")
+        self.keys("t", "Tab", "Enter")
+        self.expect_text("answers 0, tokens 0")
+        self.keys("/nonsense", "Tab", "Enter")
+        self.expect_text("no command /nonsense")
+        self.keys("a", "Tab", "b", "Enter")
+        self.expect_text("Hello\n")
+        self.keys("C-c")
+        self.expect_text("\nleft with 130")
+
+    def test_a_block_and_the_commands(self):
+        self.start("chat", "-m", self.script("<think>", "so", "</think>", "Hello"), "--greedy")
+        self.expect_prompt()
+        self.keys('"""one', "Enter")
+        self.expect(lambda screen: screen.rstrip("\n").endswith("\n..."), "the prompt of a block")
+        self.keys('two"""', "Enter")
+        self.expect_text("so\nHello\n")
+        self.expect_prompt()
+        self.keys("/regen", "Enter")
+        self.expect_text("so\nHello\n", 2)
+        self.expect_prompt()
+        self.keys("/bye", "Enter")
+        self.expect_text("\nleft with 0")
 
     def test_resize(self):
         self.start("chat", "-m", self.script("Hello", " you"))

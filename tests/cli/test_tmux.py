@@ -90,7 +90,7 @@ class Screen(support.Case):
         # One turn: 19 tokens of frame, then a token for each character, the line ends among them.
         self.expect_text(f"prompt {19 + len('first line/second/line/third and typed')} tokens")
         self.expect_prompt()
-        self.keys("/save talk.json", "Enter")
+        self.keys("/save " + self.path("talk.json"), "Enter")
         self.expect_text("messages are in")
         with open(self.path("talk.json"), encoding="utf-8") as file:
             talk = json.load(file)

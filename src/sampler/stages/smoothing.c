@@ -23,14 +23,19 @@ static bool active(const struct tombola_sampler_params *params, const struct tom
   return params->smoothing_factor > 0;
 }
 
+/* Huge logits stay finite: the difference of infinities is no number. */
+static float kept_finite(float x) {
+  return x > FLT_MAX ? FLT_MAX : x < -FLT_MAX ? -FLT_MAX : x;
+}
+
 /* Equal results may leave a ranked list with ids out of order, which its next reader puts right. */
 static enum tombola_status apply(struct tombola__stage_call *call) {
   struct tombola__candidates *c = call->candidates;
   enum tombola_status status = tombola__candidates_list(c, false);
   if (status) return status;
-  float best = c->max * c->scale, factor = call->params->smoothing_factor;
+  float best = kept_finite(c->max * c->scale), factor = call->params->smoothing_factor;
   for (size_t i = 0; i < c->count; i++) {
-    float distance = c->list[i].logit * c->scale - best;
+    float distance = kept_finite(c->list[i].logit * c->scale) - best;
     float moved = best - factor * distance * distance;
     c->list[i].logit = moved > -FLT_MAX ? moved : -FLT_MAX;
   }

@@ -88,8 +88,8 @@ struct tombola__stage_call tombola__call(struct tombola_sampler *s, size_t place
                                       .state = link->state_size ? s->state + link->state_offset : NULL};
 }
 
-enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct tombola_row *row,
-                                       const struct tombola_mask *mask) {
+static enum tombola_status run_stages(struct tombola_sampler *s, const struct tombola_row *row,
+                                      const struct tombola_mask *mask) {
   const struct tombola__plan *plan = s->plan;
   s->filter_scale = 0;
   tombola__candidates_begin(&s->candidates, row, mask ? mask->words : NULL);
@@ -106,6 +106,19 @@ enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct t
   }
   return plan->greedy ? tombola__candidates_keep_best(&s->candidates)
                       : tombola__candidates_index(&s->candidates);
+}
+
+void tombola__take_back(struct tombola_sampler *s) {
+  if (s->plan->spends) memcpy(s->state, s->aside, s->plan->state_size);
+}
+
+/* Whoever only looks has put the same state aside already. */
+enum tombola_status tombola__chain_run(struct tombola_sampler *s, const struct tombola_row *row,
+                                       const struct tombola_mask *mask) {
+  if (s->plan->spends) memcpy(s->aside, s->state, s->plan->state_size);
+  enum tombola_status status = run_stages(s, row, mask);
+  if (status) tombola__take_back(s);
+  return status;
 }
 
 size_t tombola_sampler_describe(const tombola_sampler *sampler, char *text, size_t size) {

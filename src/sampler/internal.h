@@ -327,6 +327,7 @@ struct tombola__stage {
   char letter;                /* llama.cpp's, or 0 */
   bool keeps_best;            /* whatever it does, the best candidate stays the best: greedy may skip it */
   bool edits;                 /* it changes logits only, so that what comes before the keeps is its doing */
+  bool bans;                  /* what it forbids stays forbidden, wherever it stands: greedy may not skip it */
   bool selects;               /* its engine chooses with it, in place of the draw */
   const struct tombola_param_info *params;
   size_t n_params;

@@ -16,7 +16,10 @@ tombola_token tombola__candidates_id(const struct tombola__candidates *c, size_t
 }
 
 float tombola__candidates_logit(const struct tombola__candidates *c, size_t place) {
-  if (!c->dense) return c->list[place].logit * c->scale;
+  if (!c->dense) { /* a finite logit stays one */
+    float logit = c->list[place].logit * c->scale;
+    return logit > FLT_MAX ? FLT_MAX : logit < -FLT_MAX ? -FLT_MAX : logit;
+  }
   float room[TOMBOLA__BLOCK];
   return tombola__candidates_block(c, place / TOMBOLA__BLOCK, room)[place % TOMBOLA__BLOCK] * c->scale;
 }

@@ -56,7 +56,9 @@ void tombola__format_uint64(char *text, size_t size, uint64_t value) {
 void tombola__format_float(char *text, size_t size, double value) {
   char plain[40];
   const char *point = localeconv()->decimal_point;
-  for (int digits = 6; digits <= 17; digits++) {
+  bool whole = fabs(value) <= 0x1p53 && floor(value) == value; /* in full: 2147483647, not 2.1474836e+09 */
+  if (whole) snprintf(plain, sizeof plain, "%.0f", value);
+  for (int digits = 6; digits <= 17 && !whole; digits++) {
     snprintf(plain, sizeof plain, "%.*g", digits, value);
     double back = strtod(plain, NULL);
     if (back == value || (float)back == (float)value || isnan(value)) break;

@@ -6,6 +6,7 @@
 #include "internal.h"
 
 #define MAX_VOCAB ((size_t)1 << 24)
+#define MAX_STATE ((size_t)1 << 24) /* bytes of one stage */
 
 /* ---- custom stages ---- */
 
@@ -130,15 +131,16 @@ static size_t temperature_place(const struct tombola__plan *plan) {
   return i;
 }
 
-/* Greedy: nothing from the temperature on matters, nor what keeps the best candidate the best, unless a stage
- * follows that may change which is the best: what such a stage does depends on what was kept before it. A zero
+/* Greedy: nothing from the temperature on matters but what forbids tokens and the caller's own stages, nor what
+ * keeps the best candidate the best, unless a stage follows that may change which is the best: what such a stage
+ * does depends on what was kept before it. A zero
  * temperature is greedy even when the order doesn't name the temperature: that is what its user asked for. */
 static void make_greedy(struct tombola__plan *plan) {
   size_t end = temperature_place(plan), last = 0;
   for (size_t i = 0; i < plan->n_chain; i++) {
     struct tombola__link *link = &plan->chain[i];
     bool skipped = plan->dialect->greedy_edits_only && !link->stage->edits && !link->custom;
-    if (skipped || i >= end) link->active = false;
+    if (skipped || (i >= end && !link->stage->bans)) link->active = false;
     if (link->active && !link->stage->keeps_best) last = i;
   }
   for (size_t i = last; i < plan->n_chain; i++)
@@ -181,7 +183,12 @@ static enum tombola_status prepare_stages(struct tombola__plan *plan, struct tom
     link->state_offset = plan->state_size;
     link->state_size = link->stage->state_size ? link->stage->state_size(plan) : 0;
     if (link->custom) link->state_size = link->custom->state_size;
+    if (link->state_size > MAX_STATE)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "custom_stages",
+                           "the state_size of %s must be at most %zu, it is %zu", link->name, MAX_STATE,
+                           link->state_size);
     plan->state_size += aligned(link->state_size);
+    plan->spends = plan->spends || link->stage->random_state || (link->custom && link->state_size);
   }
   return TOMBOLA_OK;
 }

@@ -188,7 +188,10 @@ enum tombola_status tombola_sampler_sample(tombola_sampler *sampler, const struc
   enum tombola_status status = run(sampler, row, mask);
   if (status) return status;
   status = choose(sampler, token);
-  if (status) return tombola__explain(sampler, status);
+  if (status) {
+    tombola__take_back(sampler);
+    return tombola__explain(sampler, status);
+  }
   if (sampler->logprobs.wanted) tombola__logprobs_note(sampler, row, mask, *token);
   return TOMBOLA_OK;
 }

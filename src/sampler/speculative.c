@@ -125,7 +125,9 @@ static enum tombola_status run_chain(tombola_sampler *s, const struct tombola_ro
   enum tombola_status status = tombola__chain_run(s, row, mask);
   if (!status) status = tombola__rejection_support(s);
   if (!status) status = tombola__candidates_sum(&s->candidates);
-  return status ? tombola__explain(s, status) : TOMBOLA_OK;
+  if (!status) return TOMBOLA_OK;
+  tombola__take_back(s);
+  return tombola__explain(s, status);
 }
 
 /* A draft that could only be this one: a draw that meets it accepts it, which has the probabilities of the

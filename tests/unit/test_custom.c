@@ -231,6 +231,34 @@ static void test_refusals(void **state) {
   assert_string_equal(error.param, "custom_stages");
 }
 
+/* Greedy skips what follows the temperature, but not the caller's stages, which may forbid tokens. */
+static void test_greedy(void **state) {
+  (void)state;
+  static const char *const order[] = {"temperature", "probe"};
+  static const float row[N] = {[4] = 2, [7] = 1};
+  const struct tombola_row r = {row, N, TOMBOLA_F32};
+  struct probe probe = {.does = ODD};
+  tombola_sampler *sampler = sampler_with(&probe, order, 2, 0);
+  tombola_token token;
+  assert_int_equal(tombola_sampler_sample(sampler, &r, NULL, &token), TOMBOLA_OK);
+  assert_int_equal(token, 7);
+  assert_int_equal(probe.calls, 1);
+  tombola_sampler_free(sampler);
+}
+
+static void test_state_size(void **state) {
+  (void)state;
+  struct probe probe = {0};
+  struct tombola_custom_stage a = stage_of(&probe, "a");
+  const struct tombola_custom_stage *stages[] = {&a};
+  static const char *const order[] = {"a"};
+  tombola_sampler *sampler;
+  struct tombola_error error = {0};
+  a.state_size = SIZE_MAX;
+  assert_int_equal(make(stages, 1, order, 1, 1, NULL, &sampler, &error), TOMBOLA_INVALID_ARGUMENT);
+  assert_string_equal(error.param, "custom_stages");
+}
+
 static void test_no_memory(void **state) {
   (void)state;
   struct probe probe = {0};
@@ -252,8 +280,9 @@ static void test_no_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_view),  cmocka_unit_test(test_taken_over), cmocka_unit_test(test_faults),
-      cmocka_unit_test(test_state), cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_view),   cmocka_unit_test(test_taken_over), cmocka_unit_test(test_faults),
+      cmocka_unit_test(test_state),  cmocka_unit_test(test_refusals),   cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_greedy), cmocka_unit_test(test_state_size),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -258,11 +258,41 @@ static void test_all_suppressed(void **state) {
   }
 }
 
+/* Greedy skips what follows the temperature, but a ban holds wherever the order has it. */
+static void test_greedy_heeds_bans(void **state) {
+  (void)state;
+  static const char *const order[] = {"top_p", "temperature", "logit_bias"};
+  static const tombola_token suppress[] = {0};
+  static const float row[] = {5, 3, 4};
+  for (size_t d = 0; d < tombola_dialect_count(); d++) {
+    struct tombola_sampler_params params = {.struct_size = sizeof params};
+    const char *dialect = tombola_dialect_at(d)->name;
+    assert_int_equal(tombola_sampler_params_default(&params, dialect, NULL), TOMBOLA_OK);
+    struct tombola_row r = {row, 3, TOMBOLA_F32};
+    tombola_sampler *sampler;
+    tombola_token token;
+    params.temperature = 0;
+    params.top_p = 1;
+    params.samplers = order, params.n_samplers = 3;
+    params.suppress = suppress, params.n_suppress = 1;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 3, NULL, &sampler, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_sampler_sample(sampler, &r, NULL, &token), TOMBOLA_OK);
+    if (token != 2) fail_msg("%s gives %d", dialect, (int)token);
+    tombola_sampler_free(sampler);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_numbers),  cmocka_unit_test(test_forms_differ),   cmocka_unit_test(test_window),
-      cmocka_unit_test(test_ignored),  cmocka_unit_test(test_greedy),         cmocka_unit_test(test_biases),
-      cmocka_unit_test(test_refusals), cmocka_unit_test(test_all_suppressed),
+      cmocka_unit_test(test_numbers),
+      cmocka_unit_test(test_forms_differ),
+      cmocka_unit_test(test_window),
+      cmocka_unit_test(test_ignored),
+      cmocka_unit_test(test_greedy),
+      cmocka_unit_test(test_biases),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_all_suppressed),
+      cmocka_unit_test(test_greedy_heeds_bans),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,6 +79,8 @@ static void test_set_and_get(void **state) {
               {"seed", "-1", "random"},
               {"penalty_scope", "output", "output"},
               {"min_keep", "3", "3"},
+              {"min_keep", "2147483647", "2147483647"},
+              {"repeat_last_n", "16777217", "16777217"},
               {"presence_penalty", "-0.5", "-0.5"}};
   struct tombola_sampler_params params = defaults(NULL);
   for (size_t i = 0; i < TOMBOLA__COUNT(good); i++) {
@@ -522,6 +524,32 @@ static void test_memory(void **state) {
   tombola_sampler_free(s);
 }
 
+/* A temperature below 1 takes the largest floats out of range: what is shown stays finite, what shapes works. */
+static void test_huge(void **state) {
+  (void)state;
+  static const float rows[][2] = {{FLT_MAX, -FLT_MAX}, {-FLT_MAX, -FLT_MAX}};
+  static const char *const order[] = {"temperature", "smoothing"};
+  for (size_t i = 0; i < 4; i++) {
+    struct tombola_sampler_params params = defaults(NULL);
+    params.temperature = 0.5f;
+    params.samplers = order;
+    params.n_samplers = i % 2 ? 2 : 1;
+    params.smoothing_factor = 0.3f;
+    tombola_sampler *sampler;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 2, NULL, &sampler, NULL), TOMBOLA_OK);
+    const struct tombola_row row = {rows[i / 2], 2, TOMBOLA_F32};
+    struct tombola_candidate c[2];
+    size_t count;
+    tombola_token token;
+    assert_int_equal(tombola_candidates(sampler, &row, NULL, c, 2, &count), TOMBOLA_OK);
+    assert_int_equal(count, 2);
+    assert_true(isfinite(c[0].logit) && isfinite(c[1].logit) && fabs(c[0].p + c[1].p - 1) < 1e-9);
+    assert_int_equal(tombola_sampler_sample(sampler, &row, NULL, &token), TOMBOLA_OK);
+    assert_true(token == 0 || (token == 1 && i / 2));
+    tombola_sampler_free(sampler);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows),   cmocka_unit_test(test_set_and_get), cmocka_unit_test(test_refusals),
@@ -529,7 +557,7 @@ int main(void) {
       cmocka_unit_test(test_locale), cmocka_unit_test(test_degenerate),  cmocka_unit_test(test_bad_calls),
       cmocka_unit_test(test_mask),   cmocka_unit_test(test_penalties),   cmocka_unit_test(test_scope),
       cmocka_unit_test(test_states), cmocka_unit_test(test_seed),        cmocka_unit_test(test_looking),
-      cmocka_unit_test(test_dtypes), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_dtypes), cmocka_unit_test(test_memory),      cmocka_unit_test(test_huge),
   };
   return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

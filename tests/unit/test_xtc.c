@@ -304,11 +304,60 @@ static void test_exempt(void **state) {
   tombola_vocabulary_free(vocabulary);
 }
 
+/* ---- rows that fail ---- */
+
+/* The gate's uniform is drawn before the row is read, and a later ban may leave nothing. */
+static void test_errors_use_nothing_up(void **state) {
+  (void)state;
+  static const char *const order[] = {"xtc", "logit_bias"};
+  static const char *const dialects[] = {"llama.cpp", "mlxcel", "mlx-lm", "tombola"};
+  enum { N = 6 };
+  static const float good[N] = {1, 1.5f, 0.5f, 1.25f, 2, -INFINITY};
+  static const float bad[N] = {1, NAN, 0.5f, 1.25f, 2, 0},
+                     empty[N] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  static const float banned[N] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 3};
+  static const struct tombola_logit_bias bias[] = {{5, -INFINITY}};
+  const struct tombola_row g = {good, N, TOMBOLA_F32};
+  const struct tombola_row failing[] = {
+      {bad, N, TOMBOLA_F32}, {empty, N, TOMBOLA_F32}, {banned, N, TOMBOLA_F32}};
+  for (size_t d = 0; d < TOMBOLA__COUNT(dialects); d++) {
+    struct tombola_sampler_params params = {.struct_size = sizeof params};
+    assert_int_equal(tombola_sampler_params_default(&params, dialects[d], NULL), TOMBOLA_OK);
+    params.samplers = order, params.n_samplers = 2;
+    params.logit_bias = bias, params.n_logit_bias = 1;
+    params.seed_mode = TOMBOLA_SEED_FIXED, params.seed = 7;
+    params.temperature = 1;
+    params.xtc_probability = 0.5f, params.xtc_threshold = 0.1f;
+    tombola_sampler *undisturbed = make(&params, NULL, N), *disturbed = make(&params, NULL, N);
+    for (size_t i = 0; i < 60; i++) {
+      tombola_token expected, token;
+      float p[N];
+      int accepted;
+      static const float q[N] = {0.5f, 0.5f};
+      const struct tombola_row *row = &failing[i % TOMBOLA__COUNT(failing)];
+      assert_int_not_equal(tombola_sampler_sample(disturbed, row, NULL, &token), TOMBOLA_OK);
+      assert_int_not_equal(tombola_sampler_verify(disturbed, row, NULL, 1, q, p, N, &accepted, &token),
+                           TOMBOLA_OK);
+      assert_int_equal(tombola_sampler_sample(undisturbed, &g, NULL, &expected), TOMBOLA_OK);
+      assert_int_equal(tombola_sampler_sample(disturbed, &g, NULL, &token), TOMBOLA_OK);
+      if (token != expected) fail_msg("%s: draw %zu gives %d, not %d", dialects[d], i, token, expected);
+    }
+    tombola_sampler_free(undisturbed);
+    tombola_sampler_free(disturbed);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_worked), cmocka_unit_test(test_random),      cmocka_unit_test(test_draws_agree),
-      cmocka_unit_test(test_gate),   cmocka_unit_test(test_gate_stream), cmocka_unit_test(test_bounds),
-      cmocka_unit_test(test_off),    cmocka_unit_test(test_exempt),
+      cmocka_unit_test(test_worked),
+      cmocka_unit_test(test_random),
+      cmocka_unit_test(test_draws_agree),
+      cmocka_unit_test(test_gate),
+      cmocka_unit_test(test_gate_stream),
+      cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_off),
+      cmocka_unit_test(test_exempt),
+      cmocka_unit_test(test_errors_use_nothing_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,7 @@ static void accept(struct tombola__stage_call *call, tombola_token token) {
 
 const struct tombola__stage tombola__stage_custom = {
     .name = "custom",
+    .bans = true,
     .active = active,
     .reset = reset,
     .apply = apply,

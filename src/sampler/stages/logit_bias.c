@@ -144,6 +144,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
 const struct tombola__stage tombola__stage_logit_bias = {
     .name = "logit_bias",
     .edits = true,
+    .bans = true,
     .params = rows,
     .n_params = TOMBOLA__COUNT(rows),
     .active = active,

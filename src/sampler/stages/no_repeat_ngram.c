@@ -50,6 +50,7 @@ static enum tombola_status apply(struct tombola__stage_call *call) {
 const struct tombola__stage tombola__stage_no_repeat_ngram = {
     .name = "no_repeat_ngram",
     .edits = true,
+    .bans = true,
     .params = rows,
     .n_params = TOMBOLA__COUNT(rows),
     .active = active,

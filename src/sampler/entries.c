@@ -7,6 +7,7 @@
 
 #define SMALL   32
 #define BUCKETS 256
+#define COPIED  4096 /* 32 KB of stack */
 
 _Static_assert(sizeof(struct tombola__entry) == sizeof(uint64_t), "an entry is replaced by its key in place");
 
@@ -79,8 +80,32 @@ struct split {
   size_t begin[BUCKETS + 1];
 };
 
-/* Deals keys into 256 buckets of equal width between the smallest and the largest one, in place. False when
- * all are the same. The width follows the data, so that any distribution of logits is spread at once. */
+/* Puts each key where its bucket goes on, from a copy: no key waits for another one's move, as in place each does. */
+static void scatter(struct tombola__entry *e, size_t n, uint64_t low, unsigned shift, size_t next[BUCKETS]) {
+  struct tombola__entry copy[COPIED];
+  memcpy(copy, e, n * sizeof *e);
+  for (size_t i = 0; i < n; i++)
+    e[next[(get(&copy[i]) - low) >> shift]++] = copy[i];
+}
+
+/* The same in place: a key that isn't at home changes places with the one that is in its way. */
+static void permute(struct tombola__entry *e, const struct split *s, uint64_t low, unsigned shift,
+                    size_t next[BUCKETS]) {
+  for (size_t b = 0; b < BUCKETS; b++) {
+    while (next[b] < s->begin[b + 1]) {
+      uint64_t key = get(&e[next[b]]);
+      size_t home = (size_t)((key - low) >> shift);
+      if (home != b) {
+        e[next[b]] = e[next[home]];
+        put(&e[next[home]], key);
+      }
+      next[home]++;
+    }
+  }
+}
+
+/* Deals keys into 256 buckets of equal width between the smallest and the largest one. False when all are the
+ * same. The width follows the data, so that any distribution of logits is spread at once. */
 static bool deal(struct tombola__entry *e, size_t n, struct split *s) {
   uint64_t low = UINT64_MAX, high = 0;
   for (size_t i = 0; i < n; i++) {
@@ -101,17 +126,10 @@ static bool deal(struct tombola__entry *e, size_t n, struct split *s) {
     next[b] = s->begin[b];
   }
   s->begin[BUCKETS] = n;
-  for (size_t b = 0; b < BUCKETS; b++) {
-    while (next[b] < s->begin[b + 1]) {
-      uint64_t key = get(&e[next[b]]);
-      size_t home = (size_t)((key - low) >> shift);
-      if (home != b) {
-        e[next[b]] = e[next[home]];
-        put(&e[next[home]], key);
-      }
-      next[home]++;
-    }
-  }
+  if (n <= COPIED)
+    scatter(e, n, low, shift, next);
+  else
+    permute(e, s, low, shift, next);
   return true;
 }
 

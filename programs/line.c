@@ -116,10 +116,10 @@ static void after_signal(EditLine *editor) {
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 static const char line_end_sign[] = "\xe2\x90\xa4"; /* U+2424, SYMBOL FOR NEWLINE */
 
-enum { BRACKET = 6, SIGN = sizeof(line_end_sign) - 1 };
+enum { BRACKET = 6, SIGN = sizeof(line_end_sign) - 1, QUEUE = 64 };
 
 static struct {
-  char queue[BRACKET]; /* bytes that looked like the beginning of a bracket, and weren't */
+  char queue[QUEUE]; /* what comes before what is typed: bytes that looked like a bracket, the rest of a command */
   size_t first, count;
   bool inside;
   bool after_return; /* the line feed that follows is the same line end */
@@ -191,27 +191,6 @@ static size_t restore_line_ends(char *line, size_t length) {
   return to;
 }
 
-/* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
- * twice. */
-static int read_character(EditLine *editor, wchar_t *character) {
-  mbstate_t shift;
-  memset(&shift, 0, sizeof(shift));
-  for (;;) {
-    char byte;
-    size_t used;
-    ssize_t got = read_byte(&byte);
-    if (got < 0 && errno == EINTR) {
-      after_signal(editor);
-      continue;
-    }
-    if (got <= 0) return (int)got;
-    used = mbrtowc(character, &byte, 1, &shift);
-    if (used == (size_t)-2) continue;
-    if (used != (size_t)-1) return 1;
-    memset(&shift, 0, sizeof(shift)); /* not a character of this locale: dropped */
-  }
-}
-
 /* ---- completion
  * -------------------------------------------------------------------------------------------------- */
 
@@ -233,28 +212,55 @@ static size_t common_length(const char *text, size_t length, const char **first,
   return common;
 }
 
-/* Tab: the rest of the command, or the commands that it may be; in a text, a tab. */
-static unsigned char complete(EditLine *editor, int key) {
-  const LineInfo *info = el_line(editor);
-  size_t length = (size_t)(info->cursor - info->buffer), count, common;
-  const char *first = "";
-  char text[64], rest[64];
-  (void)key;
-  if (paste.inside || length == 0 || info->buffer[0] != '/' || info->cursor != info->lastchar)
-    return el_insertstr(editor, "\t") == 0 ? CC_REFRESH : CC_ERROR;
-  if (length >= sizeof(text) || memchr(info->buffer, ' ', length)) return CC_ERROR;
-  snprintf(text, sizeof(text), "%.*s", (int)length, info->buffer);
-  common = common_length(text, length, &first, &count);
-  if (count == 0) return CC_ERROR;
-  if (common > length || count == 1) {
-    snprintf(rest, sizeof(rest), "%.*s%s", (int)(common - length), first + length, count == 1 ? " " : "");
-    return el_insertstr(editor, rest) == 0 ? CC_REFRESH : CC_ERROR;
-  }
+/* Lists what a command may become. */
+static void list_words(EditLine *editor, const char *text, size_t length) {
   fputc('\n', reader.shown);
   for (const char *const *word = reader.words; *word; word++)
     if (strncmp(*word, text, length) == 0) fprintf(reader.shown, "%s  ", *word);
   fputc('\n', reader.shown);
-  return CC_REDISPLAY;
+  fflush(reader.shown);
+  el_set(editor, EL_REFRESH);
+}
+
+/* Tab: types the rest of a command, or lists those that it may be. False in a text, where it is a tab. It is no function
+ * of libedit's own (EL_ADDFN), because libedit never frees their names. */
+static bool complete(EditLine *editor) {
+  const LineInfo *info = el_line(editor);
+  size_t length = (size_t)(info->cursor - info->buffer), count, common;
+  const char *first = "";
+  if (length == 0 || info->buffer[0] != '/' || memchr(info->buffer, ' ', length)) return false;
+  common = common_length(info->buffer, length, &first, &count);
+  if (count == 0 || info->cursor != info->lastchar) return true;
+  if (common == length && count > 1) {
+    list_words(editor, info->buffer, length);
+    return true;
+  }
+  snprintf(paste.queue, sizeof(paste.queue), "%.*s%s", (int)(common - length), first + length, count == 1 ? " " : "");
+  paste.first = 0;
+  paste.count = strlen(paste.queue);
+  return true;
+}
+
+/* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
+ * twice. */
+static int read_character(EditLine *editor, wchar_t *character) {
+  mbstate_t shift;
+  memset(&shift, 0, sizeof(shift));
+  for (;;) {
+    char byte;
+    size_t used;
+    ssize_t got = read_byte(&byte);
+    if (got < 0 && errno == EINTR) {
+      after_signal(editor);
+      continue;
+    }
+    if (got <= 0) return (int)got;
+    if (byte == '\t' && !paste.inside && !paste.count && complete(editor)) continue;
+    used = mbrtowc(character, &byte, 1, &shift);
+    if (used == (size_t)-2) continue;
+    if (used != (size_t)-1) return 1;
+    memset(&shift, 0, sizeof(shift)); /* not a character of this locale: dropped */
+  }
 }
 
 static bool start_editor(void) {
@@ -271,8 +277,7 @@ static bool start_editor(void) {
   el_set(reader.editor, EL_EDITOR, "emacs");
   el_set(reader.editor, EL_HIST, history, reader.history);
   el_set(reader.editor, EL_GETCFN, read_character);
-  el_set(reader.editor, EL_ADDFN, "tombola-complete", "completes a command", complete);
-  el_set(reader.editor, EL_BIND, "^I", "tombola-complete", NULL);
+  el_set(reader.editor, EL_BIND, "^I", "ed-insert", NULL);
   el_source(reader.editor, NULL); /* ~/.editrc */
   catch_signal(SIGWINCH, on_terminal_signal);
   catch_signal(SIGCONT, on_terminal_signal);

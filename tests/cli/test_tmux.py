@@ -72,6 +72,21 @@ class Screen(support.Case):
         self.keys("C-c")
         self.expect_text("\nleft with 130")
 
+    def test_interrupt_while_it_reasons(self):
+        think, word = support.ids("<think>", "hm ")
+        self.start("chat", "-m", self.script("<think>", "hm ", steps=[think] + [word] * 3000, delay_ms=20), "-n", "5000",
+                   "--greedy")
+        self.expect_prompt()
+        self.keys("Hi", "Enter")
+        self.expect_text("hm hm")
+        self.keys("C-c")
+        self.expect_text("ended by interrupted")
+        self.expect_prompt()
+        self.keys("/undo", "Enter")
+        self.expect_text("are forgotten")
+        self.keys("C-d")
+        self.expect_text("\nleft with 0")
+
     def edits(self):
         """Whether it is built with libedit: then a history is kept."""
         return os.path.isdir(self.path(".local/state/tombola"))

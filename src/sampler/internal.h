@@ -116,7 +116,8 @@ enum tombola_status tombola__candidates_keep_top_ties(struct tombola__candidates
 enum tombola_status tombola__candidates_keep_share(struct tombola__candidates *c, double log_share,
                                                    size_t min_keep);
 
-/* Makes a list of all candidates; ranked when asked. */
+/* Makes a list of all candidates; ranked when asked, or where a dense set was to be walked so. A list that is one
+ * already keeps its order otherwise. */
 enum tombola_status tombola__candidates_list(struct tombola__candidates *c, bool ranked);
 
 /* The smallest prefix of the ranking that holds `mass` of the total (reached, or with `exceed` passed), at

@@ -319,7 +319,7 @@ enum tombola_status tombola_candidates(tombola_sampler *sampler, const struct to
                                        size_t capacity, size_t *count) {
   *count = 0;
   enum tombola_status status = tombola__look(sampler, row, mask);
-  if (!status) status = tombola__candidates_list(&sampler->candidates, sampler->candidates.ranked);
+  if (!status) status = tombola__candidates_list(&sampler->candidates, false);
   if (status) return status;
   struct tombola__candidates *c = &sampler->candidates;
   tombola__draw_order(sampler);

@@ -148,7 +148,7 @@ static bool takes_uniform(const struct tombola_sampler *s) {
 static enum tombola_status copy_walk(struct tombola_sampler *s) {
   struct tombola__candidates *c = &s->candidates;
   tombola_trace *trace = s->trace;
-  enum tombola_status status = tombola__candidates_list(c, c->ranked);
+  enum tombola_status status = tombola__candidates_list(c, false);
   if (status) return status;
   tombola__draw_order(s);
   trace->walk_count = c->count;

@@ -245,6 +245,37 @@ static void test_no_memory(void **state) {
   }
 }
 
+/* The draw walks what the last stage left, in no order; the trace and the candidates show that walk. */
+static void test_walk_after_shaping(void **state) {
+  (void)state;
+  enum { N = 40 };
+  float row[N];
+  struct support_rng rng = support_rng(79);
+  for (size_t i = 0; i < N; i++)
+    row[i] = support_normal(&rng, 0, 2);
+  struct tombola_row r = {row, N, TOMBOLA_F32};
+  struct tombola_sampler_params params = params_of("llama.cpp");
+  params.dynatemp_range = 0.5f;
+  params.adaptive_target = 0.1f;
+  params.top_k = 0, params.top_p = 1, params.min_p = 0; /* dense to the end */
+  tombola_trace *trace;
+  tombola_sampler *s = make(&params, N, &trace);
+  for (int i = 0; i < 200; i++) {
+    struct tombola_candidate c[N];
+    size_t count;
+    tombola_token token;
+    assert_int_equal(tombola_candidates(s, &r, NULL, c, N, &count), TOMBOLA_OK);
+    assert_int_equal(tombola_sampler_trace(s, &r, NULL, trace, &token), TOMBOLA_OK);
+    const struct tombola_trace_draw *draw = tombola_trace_draw(trace);
+    assert_non_null(draw);
+    assert_true(draw->uniform > draw->low - 1e-6 && draw->uniform < draw->high + 1e-6);
+    assert_true(draw->count == count && c[draw->place].id == token);
+    assert_int_equal(tombola_sampler_accept(s, token), TOMBOLA_OK);
+  }
+  tombola_trace_free(trace);
+  tombola_sampler_free(s);
+}
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -292,7 +323,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_by_hand),           cmocka_unit_test(test_random),
       cmocka_unit_test(test_failures),          cmocka_unit_test(test_no_memory),
-      cmocka_unit_test(test_off_costs_nothing),
+      cmocka_unit_test(test_off_costs_nothing), cmocka_unit_test(test_walk_after_shaping),
   };
   return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static float *behind(const struct tombola__candidates *c) {
 static enum tombola_status make_list(struct tombola__stage_call *call, struct average *a) {
   struct tombola__candidates *c = call->candidates;
   a->from_blocks = c->dense;
-  enum tombola_status status = tombola__candidates_list(c, c->ranked);
+  enum tombola_status status = tombola__candidates_list(c, false);
   if (status) return status;
   tombola__draw_order(call->sampler);
   status = tombola__candidates_sum(c);

@@ -97,6 +97,11 @@ static float low_of(const struct tombola__candidates *c, size_t block) {
   return block > c->split ? nextafterf(c->floor, INFINITY) : c->floor;
 }
 
+/* A floor at the lowest float takes out what equals it behind the split. */
+static bool has_floor(const struct tombola__candidates *c) {
+  return c->floor > -FLT_MAX || c->split < c->n_blocks;
+}
+
 static void drop_below(float values[TOMBOLA__BLOCK], float low) {
   for (size_t i = 0; i < TOMBOLA__BLOCK; i++)
     values[i] = values[i] >= low ? values[i] : -INFINITY;
@@ -106,7 +111,7 @@ const float *tombola__candidates_block(const struct tombola__candidates *c, size
                                        float room[TOMBOLA__BLOCK]) {
   if (c->slot_of[block]) return c->blocks[c->slot_of[block] - 1];
   c->kernels->load64(&c->row, c->mask, block, room);
-  if (c->floor > -FLT_MAX) drop_below(room, low_of(c, block));
+  if (has_floor(c)) drop_below(room, low_of(c, block));
   return room;
 }
 
@@ -158,7 +163,7 @@ enum tombola_status tombola__candidates_index(struct tombola__candidates *c) {
     if (c->max == INFINITY) return TOMBOLA_NOT_FINITE;
     for (size_t s = 0; s < c->n_slots; s++)
       c->maxima[c->block_of[s]] = c->kernels->max(c->blocks[s], TOMBOLA__BLOCK);
-    if (c->floor > -FLT_MAX) floor_maxima(c);
+    if (has_floor(c)) floor_maxima(c);
     if (c->n_slots) c->max = c->kernels->max(c->maxima, c->n_blocks);
   }
   enum tombola_status status = check_max(c);
@@ -180,7 +185,7 @@ static float *own_block(struct tombola__candidates *c, size_t block) {
     if (c->n_slots == c->slot_capacity && grow_slots(c, c->slot_capacity ? 2 * c->slot_capacity : 16))
       return NULL;
     c->kernels->load64(&c->row, c->mask, block, c->blocks[c->n_slots]);
-    if (c->floor > -FLT_MAX) drop_below(c->blocks[c->n_slots], low_of(c, block));
+    if (has_floor(c)) drop_below(c->blocks[c->n_slots], low_of(c, block));
     c->block_of[c->n_slots] = (uint32_t)block;
     c->slot_of[block] = (uint32_t)++c->n_slots;
   }

@@ -92,7 +92,7 @@ static enum tombola_status sum_above(struct tombola__candidates *c, float low) {
 static enum tombola_status sum_dense(struct tombola__candidates *c) {
   if (make_sums(c)) return TOMBOLA_NO_MEMORY;
   struct tombola__part part = {.last = 0};
-  if (c->floor == -FLT_MAX)
+  if (c->floor == -FLT_MAX && c->split >= c->n_blocks)
     c->kernels->block_expsum(&c->row, c->mask, c->maxima, c->max, c->scale, c->sums);
   else
     while (next_part(c, &part))

@@ -142,11 +142,31 @@ static enum tombola_status check_number(const struct tombola_param_info *row,
 
 static enum tombola_status check_seed(const struct tombola_sampler_params *params,
                                       const struct tombola__dialect *dialect, struct tombola_error *error) {
+  if ((unsigned)params->seed_mode > TOMBOLA_SEED_RANDOM)
+    return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "seed", "seed_mode must be 0 to 2, got %d",
+                         (int)params->seed_mode);
   if (params->seed_mode != TOMBOLA_SEED_FIXED || params->seed <= dialect->generator->max_seed)
     return TOMBOLA_OK;
   return tombola__fail(
       error, TOMBOLA_INVALID_ARGUMENT, "seed", "seed must be 0 to %llu, or -1 for random, got %llu (%s)",
       (unsigned long long)dialect->generator->max_seed, (unsigned long long)params->seed, dialect->info.name);
+}
+
+static enum tombola_status check_lists(const struct tombola_sampler_params *params,
+                                       struct tombola_error *error) {
+  const struct {
+    const char *name;
+    const void *list;
+    size_t count;
+  } lists[] = {{"logit_bias", params->logit_bias, params->n_logit_bias},
+               {"fallback_bias", params->fallback_bias, params->n_fallback_bias},
+               {"suppress", params->suppress, params->n_suppress},
+               {"custom_stages", params->custom_stages, params->n_custom_stages}};
+  for (size_t i = 0; i < TOMBOLA__COUNT(lists); i++)
+    if (lists[i].count && !lists[i].list)
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, lists[i].name, "%s is NULL and has %zu entries",
+                           lists[i].name, lists[i].count);
+  return TOMBOLA_OK;
 }
 
 static enum tombola_status check_all(const struct tombola_sampler_params *params,
@@ -157,6 +177,8 @@ static enum tombola_status check_all(const struct tombola_sampler_params *params
         has_number(row) ? check_number(row, dialect, read_value(params, row), error) : 0;
     if (status) return status;
   }
+  enum tombola_status status = check_lists(params, error);
+  if (status) return status;
   for (size_t i = 0; i < params->n_logit_bias; i++) {
     float bias = params->logit_bias[i].bias;
     if (!(bias < INFINITY))

@@ -11,6 +11,8 @@ static enum tombola_status check(const struct tombola_bytes *patterns, size_t n,
                                  size_t *total, struct tombola_error *error) {
   *total = 0;
   for (size_t i = 0; i < n; i++) {
+    if (!patterns || (!patterns[i].data && patterns[i].length))
+      return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, param, "%s: there are no bytes", param);
     if (patterns[i].length == 0)
       return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, param, "%s: an empty string matches everywhere",
                            param);

@@ -550,14 +550,42 @@ static void test_huge(void **state) {
   }
 }
 
+static void test_lists_that_are_missing(void **state) {
+  (void)state;
+  for (int i = 0; i < 5; i++) {
+    struct tombola_sampler_params params = defaults(NULL);
+    struct tombola_error error = {0};
+    size_t *counts[] = {&params.n_logit_bias, &params.n_fallback_bias, &params.n_suppress,
+                        &params.n_custom_stages};
+    if (i < 4) *counts[i] = 3;
+    if (i == 4) params.seed_mode = (enum tombola_seed_mode)7;
+    tombola_sampler *sampler;
+    assert_int_equal(tombola_sampler_new(&params, NULL, 8, NULL, &sampler, &error), TOMBOLA_INVALID_ARGUMENT);
+    assert_true(error.param[0] && error.message[0]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),   cmocka_unit_test(test_set_and_get), cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_check),  cmocka_unit_test(test_struct_size), cmocka_unit_test(test_order),
-      cmocka_unit_test(test_locale), cmocka_unit_test(test_degenerate),  cmocka_unit_test(test_bad_calls),
-      cmocka_unit_test(test_mask),   cmocka_unit_test(test_penalties),   cmocka_unit_test(test_scope),
-      cmocka_unit_test(test_states), cmocka_unit_test(test_seed),        cmocka_unit_test(test_looking),
-      cmocka_unit_test(test_dtypes), cmocka_unit_test(test_memory),      cmocka_unit_test(test_huge),
+      cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_set_and_get),
+      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_check),
+      cmocka_unit_test(test_struct_size),
+      cmocka_unit_test(test_order),
+      cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_degenerate),
+      cmocka_unit_test(test_bad_calls),
+      cmocka_unit_test(test_mask),
+      cmocka_unit_test(test_penalties),
+      cmocka_unit_test(test_scope),
+      cmocka_unit_test(test_states),
+      cmocka_unit_test(test_seed),
+      cmocka_unit_test(test_looking),
+      cmocka_unit_test(test_dtypes),
+      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_huge),
+      cmocka_unit_test(test_lists_that_are_missing),
   };
   return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }

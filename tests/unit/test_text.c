@@ -263,8 +263,10 @@ static void test_refusals(void **state) {
   (void)state;
   static char much[20000];
   memset(much, 'x', sizeof much);
-  struct tombola_bytes empty = {"", 0}, long_one = {much, sizeof much};
+  struct tombola_bytes nothing = {NULL, 3}, empty = {"", 0}, long_one = {much, sizeof much};
   const struct tombola_text_params bad[] = {
+      {.n_stops = 2},
+      {.stops = &nothing, .n_stops = 1},
       {.stops = &empty, .n_stops = 1},
       {.stops = &long_one, .n_stops = 1},
       {.think_open = "<think>"},

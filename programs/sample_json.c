@@ -79,6 +79,28 @@ static bool bias_pair(yyjson_val *value, struct tombola_logit_bias *out) {
   return bias_of(yyjson_arr_get(value, 1), &out->bias);
 }
 
+static int by_token(const void *a, const void *b) {
+  tombola_token x = *(const tombola_token *)a, y = *(const tombola_token *)b;
+  return (x > y) - (x < y);
+}
+
+/* An object of biases names each token once, else it depends on the reader which bias holds. Sorted, because a
+ * vocabulary's worth of them is common. */
+static enum tombola_status refuse_twice(const struct tombola_logit_bias *bias, size_t n, const char *name,
+                                        struct tombola_error *error) {
+  enum tombola_status status = TOMBOLA_OK;
+  tombola_token *tokens = malloc((n + 1) * sizeof *tokens);
+  if (!tokens) return sample_fail(error, TOMBOLA_NO_MEMORY, name, "out of memory");
+  for (size_t i = 0; i < n; i++)
+    tokens[i] = bias[i].token;
+  qsort(tokens, n, sizeof *tokens, by_token);
+  for (size_t i = 1; i < n && status == TOMBOLA_OK; i++)
+    if (tokens[i] == tokens[i - 1])
+      status = sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s: \"%d\" is given twice", name, (int)tokens[i]);
+  free(tokens);
+  return status;
+}
+
 enum tombola_status sample_biases(yyjson_val *value, const char *name, struct tombola_logit_bias **out,
                                   size_t *count, struct tombola_error *error) {
   size_t n = yyjson_is_obj(value) ? yyjson_obj_size(value) : yyjson_arr_size(value);
@@ -98,8 +120,8 @@ enum tombola_status sample_biases(yyjson_val *value, const char *name, struct to
       fine = bias_pair(yyjson_arr_iter_next(&iter), &bias[i]);
   }
   *count = n;
-  return fine ? TOMBOLA_OK
-              : bad(error, name, "{\"id\": bias} or [[id, bias]], a bias being a number, \"-inf\" or false");
+  if (!fine) return bad(error, name, "{\"id\": bias} or [[id, bias]], a bias being a number, \"-inf\" or false");
+  return yyjson_is_obj(value) ? refuse_twice(bias, n, name, error) : TOMBOLA_OK;
 }
 
 /* Texts are copied, one behind the other, because the document is freed before the sampler is made. */
@@ -158,6 +180,14 @@ static bool is_list(const struct tombola_param_info *info) {
                   info->type == TOMBOLA_PARAM_STRINGS);
 }
 
+/* Whether a member before this one names the same parameter, be it by an alias. */
+static bool is_named_before(yyjson_val *object, yyjson_val *key, const struct tombola_param_info *info) {
+  yyjson_obj_iter iter = yyjson_obj_iter_with(object);
+  for (yyjson_val *other; (other = yyjson_obj_iter_next(&iter)) && other != key;)
+    if (info && tombola_param_find(yyjson_get_str(other)) == info) return true;
+  return false;
+}
+
 static enum tombola_status params_of(yyjson_val *object, struct sample_request *request,
                                      struct tombola_error *error) {
   if (!yyjson_is_obj(object)) return bad(error, "params", "an object");
@@ -168,6 +198,8 @@ static enum tombola_status params_of(yyjson_val *object, struct sample_request *
     yyjson_val *value = yyjson_obj_iter_get_val(key);
     const struct tombola_param_info *info = tombola_param_find(name);
     enum tombola_status status;
+    if (is_named_before(object, key, info))
+      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s is given twice", name);
     if (is_list(info)) {
       status = list_of(value, info, request, error);
     } else {
@@ -232,7 +264,8 @@ static enum tombola_status member(size_t which, yyjson_val *value, struct sample
   }
 }
 
-static enum tombola_status refuse_unknown(yyjson_val *object, struct tombola_error *error) {
+static enum tombola_status check_names(yyjson_val *object, struct tombola_error *error) {
+  bool seen[sizeof keys / sizeof *keys] = {false};
   yyjson_obj_iter iter = yyjson_obj_iter_with(object);
   for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
     size_t i = 0;
@@ -243,6 +276,8 @@ static enum tombola_status refuse_unknown(yyjson_val *object, struct tombola_err
           error, TOMBOLA_INVALID_ARGUMENT, yyjson_get_str(key),
           "unknown member \"%.64s\": logits, dialect, params, samplers, history, mask, seed and draws are",
           yyjson_get_str(key));
+    if (seen[i]) return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, keys[i], "%s is given twice", keys[i]);
+    seen[i] = true;
   }
   return TOMBOLA_OK;
 }
@@ -250,7 +285,7 @@ static enum tombola_status refuse_unknown(yyjson_val *object, struct tombola_err
 enum tombola_status sample_request_from_json(yyjson_val *object, struct sample_request *request,
                                              struct tombola_error *error) {
   if (!yyjson_is_obj(object)) return sample_fail(error, TOMBOLA_FORMAT, "", "a line must be a JSON object");
-  enum tombola_status status = refuse_unknown(object, error);
+  enum tombola_status status = check_names(object, error);
   request->draws = 1;
   request->params.struct_size = sizeof request->params;
   if (status == TOMBOLA_OK) status = tombola_sampler_params_default(&request->params, NULL, error);

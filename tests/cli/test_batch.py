@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tombola sample --batch`: lines that are wrong, and what each one answers."""
+import json
+
+import support
+
+
+class Batch(support.Case):
+    def answers(self, *lines):
+        """One parsed answer a line of input."""
+        result = self.call("sample", "--batch", stdin="".join(line + "\n" for line in lines))
+        self.check(result, 0)
+        answers = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(len(answers), len(lines), result.stdout)
+        return answers
+
+    def check_error(self, line, param, *texts):
+        """The line is refused, and the line behind it is answered."""
+        refused, fine = self.answers(line, '{"logits": [1, 2]}')
+        self.assertIn("error", refused, line)
+        self.assertEqual(refused["error"]["param"], param, line)
+        for text in texts:
+            self.assertIn(text, refused["error"]["message"], line)
+        self.assertIn("ids", fine)
+
+    def test_given_twice(self):
+        for line, param, text in (
+                ('{"logits": [1, 2], "logits": [3]}', "logits", "logits is given twice"),
+                ('{"logits": [1, 2], "draws": 1, "draws": 1}', "draws", "draws is given twice"),
+                ('{"logits": [1, 2], "params": {"top_k": 1, "top_p": 1, "top_k": 1}}', "top_k", "top_k is given twice"),
+                ('{"logits": [1, 2], "params": {"temperature": 1, "temp": 2}}', "temp", "temp is given twice"),
+                ('{"logits": [1, 2], "params": {"logit_bias": {"1": 1, "0": 2, "1": 1}}}', "logit_bias",
+                 'logit_bias: "1" is given twice'),
+                ('{"logits": [1, 2], "params": {"logit_bias": {"1": 1, "01": 2}}}', "logit_bias", '"1" is given twice')):
+            self.check_error(line, param, text)
+        self.assertIn("ids", self.answers('{"logits": [1, 2], "params": {"logit_bias": [[1, 1], [1, 2]]}}')[0])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -111,6 +111,8 @@ static const char *text_of(struct options *options, yyjson_val *value) {
 
 static int give_json(struct assignments *assignments, struct options *options, struct assignment *assignment,
                      yyjson_val *value) {
+  if (yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value))
+    return complain_usage("%s holds a NUL character; a text has none", assignment->given);
   assignment->text = text_of(options, value);
   if (!assignment->text)
     return complain_usage("%s: a text, a number, true or false is needed", assignment->given);

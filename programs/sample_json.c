@@ -15,6 +15,15 @@ static enum tombola_status bad(struct tombola_error *error, const char *param, c
   return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, param, "%s must be %s", param, expected);
 }
 
+/* Names and texts go on as C strings, which would end at a NUL: what stands behind it must not be lost. */
+static bool has_nul(yyjson_val *value) {
+  return yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value);
+}
+
+static enum tombola_status refuse_nul(struct tombola_error *error, const char *param) {
+  return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, param, "%s holds a NUL character; a text has none", param);
+}
+
 /* An array of token ids; the caller owns *out, which is never NULL on success. */
 static enum tombola_status ids_of(yyjson_val *array, const char *name, tombola_token **out, size_t *count,
                                   struct tombola_error *error) {
@@ -66,7 +75,7 @@ static bool bias_of(yyjson_val *value, float *bias) {
 static bool token_of_key(yyjson_val *key, tombola_token *token) {
   const char *text = yyjson_get_str(key);
   char *end;
-  if (text[0] < '0' || text[0] > '9') return false;
+  if (text[0] < '0' || text[0] > '9' || has_nul(key)) return false;
   unsigned long n = strtoul(text, &end, 10);
   *token = n <= INT32_MAX ? (tombola_token)n : TOMBOLA_NO_TOKEN;
   return *end == '\0' && n <= INT32_MAX;
@@ -132,6 +141,7 @@ static enum tombola_status texts_of(yyjson_val *array, const char *name, const c
   for (size_t i = 0; i < n; i++) {
     yyjson_val *text = yyjson_arr_iter_next(&iter);
     if (!yyjson_is_str(text)) return bad(error, name, expected);
+    if (has_nul(text)) return refuse_nul(error, name);
     length += yyjson_get_len(text) + 1;
   }
   if (!yyjson_is_arr(array)) return bad(error, name, expected);
@@ -198,6 +208,8 @@ static enum tombola_status params_of(yyjson_val *object, struct sample_request *
     yyjson_val *value = yyjson_obj_iter_get_val(key);
     const struct tombola_param_info *info = tombola_param_find(name);
     enum tombola_status status;
+    if (has_nul(key)) return refuse_nul(error, "params");
+    if (has_nul(value)) return refuse_nul(error, name);
     if (is_named_before(object, key, info))
       return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s is given twice", name);
     if (is_list(info)) {
@@ -227,6 +239,7 @@ static enum tombola_status seed_of(yyjson_val *value, struct sample_request *req
   char room[64];
   const char *text = text_of(value, room, sizeof room);
   if (!text) return bad(error, "seed", "a whole number");
+  if (has_nul(value)) return refuse_nul(error, "seed");
   return tombola_sampler_params_set(&request->params, "seed", text, error);
 }
 
@@ -249,6 +262,7 @@ static enum tombola_status member(size_t which, yyjson_val *value, struct sample
   switch (which) {
   case 0:
     if (!yyjson_is_str(value)) return bad(error, "dialect", "a text");
+    if (has_nul(value)) return refuse_nul(error, "dialect");
     return tombola_sampler_params_default(&request->params, yyjson_get_str(value), error);
   case 1: return sample_row_from_json(value, &request->row, error);
   case 2: return ids_of(value, "history", &request->history, &request->n_history, error);

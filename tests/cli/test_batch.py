@@ -35,6 +35,16 @@ class Batch(support.Case):
             self.check_error(line, param, text)
         self.assertIn("ids", self.answers('{"logits": [1, 2], "params": {"logit_bias": [[1, 1], [1, 2]]}}')[0])
 
+    def test_nul(self):
+        for member, param in (('"dialect": "rml\\u0000x"', "dialect"), ('"samplers": ["top_k", "top_p\\u0000x"]', "samplers"),
+                              ('"params": {"dry_sequence_breakers": ["a\\u0000b"]}', "dry_sequence_breakers"),
+                              ('"params": {"top_k": "1\\u0000"}', "top_k"), ('"params": {"top_k\\u0000x": 1}', "params"),
+                              ('"seed": "1\\u00002"', "seed")):
+            self.check_error('{"logits": [1, 2], %s}' % member, param, param + " holds a NUL character")
+        self.check_error('{"logits": [1, 2], "params": {"logit_bias": {"1\\u0000": 1}}}', "logit_bias")
+        self.check_error('{"logits": [1, "inf\\u0000"]}', "logits")
+        self.check_error('{"logits": [1, 2], "draws\\u0000": 1}', "draws", "unknown member")
+
 
 if __name__ == "__main__":
     support.main()

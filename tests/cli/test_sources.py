@@ -79,6 +79,7 @@ class Sources(support.Case):
                               ({"p": 5}, '"p" must be an object'), ({"p": {"bogus": 1}}, "preset p: bogus is no option"),
                               ({"p": {"top_k": "x"}}, "preset p: top_k"), ({"p": {"top_k": [1]}}, "no array"),
                               ({"p": {"help": True}}, "can't stand in a preset"), ({"p": {"top_k": None}}, "preset p: top_k"),
+                              ({"p": {"stop": ["a\0b"]}}, "preset p: stop holds a NUL"),
                               ({"p": {"max_tokens": 0}}, "preset p: max_tokens", "1 to"),
                               ({"p": {"preset": "q"}}, "can't stand in a preset")):
             self.preset(text)

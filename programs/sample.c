@@ -89,15 +89,18 @@ static int sample_one(struct options *options) {
   return code;
 }
 
-/* Answers one line. False when standard output failed. */
+/* Answers one line, a blank one too, so that the answers stay in step with the lines. False when standard output failed. */
 static bool answer(char *line, size_t length) {
   struct sample_request request = {0};
   struct sample_result result = {0};
   struct tombola_error error = {0};
   yyjson_read_err problem;
   enum tombola_status status;
-  yyjson_doc *doc = yyjson_read_opts(line, length, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &problem);
-  if (doc)
+  bool blank = strspn(line, " \t\r\n") == length;
+  yyjson_doc *doc = blank ? NULL : yyjson_read_opts(line, length, YYJSON_READ_ALLOW_INF_AND_NAN, NULL, &problem);
+  if (blank)
+    status = sample_fail(&error, TOMBOLA_FORMAT, "", "the line is blank; it must be a JSON object");
+  else if (doc)
     status = sample_request_from_json(yyjson_doc_get_root(doc), &request, &error);
   else
     status = sample_fail(&error, TOMBOLA_FORMAT, "", "byte %zu: %s", problem.pos, problem.msg);
@@ -116,7 +119,6 @@ static int sample_lines(FILE *in, const char *path) {
   int code = EXIT_OK;
   ssize_t length;
   while ((length = getline(&line, &room, in)) >= 0) {
-    if (line[strspn(line, " \t\r\n")] == '\0') continue;
     if (!answer(line, (size_t)length)) {
       code = EXIT_FAILED;
       break;

@@ -45,6 +45,13 @@ class Batch(support.Case):
         self.check_error('{"logits": [1, "inf\\u0000"]}', "logits")
         self.check_error('{"logits": [1, 2], "draws\\u0000": 1}', "draws", "unknown member")
 
+    def test_blank_lines(self):
+        for line in ("", " \t", "\r"):
+            self.check_error(line, "", "the line is blank")
+        self.check_error("\0", "", "byte 0")
+        self.check_error('{"logits": [1, 2]', "", "byte 1")
+        self.check_error("[1, 2]", "", "a line must be a JSON object")
+
 
 if __name__ == "__main__":
     support.main()

@@ -20,6 +20,8 @@
 /* Both arrays grow or neither, because the next resize must name the size that each of them has. */
 static enum tombola_status grow_slots(struct tombola__candidates *c, size_t capacity) {
   if (capacity > c->n_blocks) capacity = c->n_blocks;
+  if (!c->slot_of) c->slot_of = tombola__new(&c->allocator, c->n_blocks, sizeof *c->slot_of);
+  if (!c->slot_of) return TOMBOLA_NO_MEMORY;
   uint32_t *block_of = tombola__new(&c->allocator, capacity, sizeof *block_of);
   if (!block_of) return TOMBOLA_NO_MEMORY;
   void *blocks = tombola__resize(&c->allocator, c->blocks, c->slot_capacity, capacity, sizeof *c->blocks);
@@ -42,9 +44,7 @@ enum tombola_status tombola__candidates_init(struct tombola__candidates *c,
   *c = (struct tombola__candidates){.kernels = kernels, .allocator = *allocator, .vocab_size = vocab_size};
   c->n_blocks = (vocab_size + TOMBOLA__BLOCK - 1) / TOMBOLA__BLOCK;
   c->maxima = tombola__new(allocator, c->n_blocks, sizeof *c->maxima);
-  c->slot_of = tombola__new(allocator, c->n_blocks, sizeof *c->slot_of);
-  if (!c->maxima || !c->slot_of) return TOMBOLA_NO_MEMORY;
-  if (max_edits && grow_slots(c, max_edits)) return TOMBOLA_NO_MEMORY;
+  if (!c->maxima || (max_edits && grow_slots(c, max_edits))) return TOMBOLA_NO_MEMORY;
   return tombola__candidates_reserve(c, FIRST_LIST);
 }
 
@@ -58,7 +58,8 @@ void tombola__candidates_free(struct tombola__candidates *c) {
 }
 
 size_t tombola__candidates_memory(const struct tombola__candidates *c) {
-  return c->n_blocks * (sizeof *c->maxima + sizeof *c->slot_of + (c->sums ? sizeof *c->sums : 0)) +
+  size_t per_block = sizeof *c->maxima + (c->slot_of ? sizeof *c->slot_of : 0) + (c->sums ? sizeof *c->sums : 0);
+  return c->n_blocks * per_block +
          c->slot_capacity * (sizeof *c->blocks + sizeof *c->block_of) + c->capacity * sizeof *c->list;
 }
 
@@ -109,7 +110,8 @@ static void drop_below(float values[TOMBOLA__BLOCK], float low) {
 
 const float *tombola__candidates_block(const struct tombola__candidates *c, size_t block,
                                        float room[TOMBOLA__BLOCK]) {
-  if (c->slot_of[block]) return c->blocks[c->slot_of[block] - 1];
+  size_t slot = tombola__slot(c, block);
+  if (slot) return c->blocks[slot - 1];
   c->kernels->load64(&c->row, c->mask, block, room);
   if (has_floor(c)) drop_below(room, low_of(c, block));
   return room;
@@ -120,10 +122,10 @@ static void floor_maxima(struct tombola__candidates *c) {
   float low = c->floor;
   size_t split = c->split < c->n_blocks ? c->split + 1 : c->n_blocks;
   for (size_t b = 0; b < split; b++)
-    if (c->maxima[b] < low && !c->slot_of[b]) c->maxima[b] = -INFINITY;
+    if (c->maxima[b] < low && !tombola__slot(c, b)) c->maxima[b] = -INFINITY;
   low = nextafterf(low, INFINITY);
   for (size_t b = split; b < c->n_blocks; b++)
-    if (c->maxima[b] < low && !c->slot_of[b]) c->maxima[b] = -INFINITY;
+    if (c->maxima[b] < low && !tombola__slot(c, b)) c->maxima[b] = -INFINITY;
 }
 
 /* Private copies may hold less than the floor, where an edit has lowered a logit: they are always looked at.
@@ -181,7 +183,7 @@ static float edited(const struct tombola__candidates *c, tombola__edit_fn edit, 
 
 /* The private copy of a block; NULL when there is no memory for it. */
 static float *own_block(struct tombola__candidates *c, size_t block) {
-  if (!c->slot_of[block]) {
+  if (!tombola__slot(c, block)) {
     if (c->n_slots == c->slot_capacity && grow_slots(c, c->slot_capacity ? 2 * c->slot_capacity : 16))
       return NULL;
     c->kernels->load64(&c->row, c->mask, block, c->blocks[c->n_slots]);
@@ -269,7 +271,7 @@ static void gather_own(const struct tombola__candidates *c, size_t block, float 
 /* Private copies that reach low end a stretch; others hold nothing that is asked for. */
 static size_t stretch_end(const struct tombola__candidates *c, size_t b, float low) {
   if (!c->n_slots) return c->n_blocks;
-  while (b < c->n_blocks && !(c->slot_of[b] && c->maxima[b] >= low))
+  while (b < c->n_blocks && !(tombola__slot(c, b) && c->maxima[b] >= low))
     b++;
   return b;
 }

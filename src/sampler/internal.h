@@ -67,7 +67,7 @@ struct tombola__candidates {
   double total; /* sum of exp((logit - max) * scale) over all candidates */
   float *sums;  /* n_blocks; made at the first need */
 
-  uint32_t *slot_of; /* n_blocks: 1 + the slot of a block's private copy, 0 when it has none */
+  uint32_t *slot_of; /* n_blocks: 1 + the slot of a block's private copy, 0 when it has none; made with the first */
   float (*blocks)[TOMBOLA__BLOCK];
   uint32_t *block_of; /* slot -> block */
   size_t n_slots, slot_capacity;
@@ -76,6 +76,11 @@ struct tombola__candidates {
   size_t count, capacity;
   enum tombola__order order;
 };
+
+/* 1 + the slot of a block's private copy, 0 when it has none. */
+static inline size_t tombola__slot(const struct tombola__candidates *c, size_t block) {
+  return c->n_slots ? c->slot_of[block] : 0;
+}
 
 enum tombola_status tombola__candidates_init(struct tombola__candidates *c,
                                              const struct tombola__kernels *kernels,

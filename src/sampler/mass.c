@@ -49,11 +49,11 @@ size_t tombola__candidates_weights(const struct tombola__candidates *c, size_t f
  * ended. A split is a private copy, so that one floor holds in each stretch. */
 static bool next_part(const struct tombola__candidates *c, struct tombola__part *part) {
   size_t first = part->last, last = c->n_blocks;
-  while (c->n_slots && first < last && c->slot_of[first])
+  while (first < last && tombola__slot(c, first))
     first++;
   if (first == last) return false;
   if (c->n_slots)
-    for (last = first; last < c->n_blocks && !c->slot_of[last];)
+    for (last = first; last < c->n_blocks && !tombola__slot(c, last);)
       last++;
   float low = first > c->split ? nextafterf(c->floor, INFINITY) : c->floor;
   *part = (struct tombola__part){&c->row, c->mask, c->maxima, first, last, low};

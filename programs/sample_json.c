@@ -198,6 +198,16 @@ static bool is_named_before(yyjson_val *object, yyjson_val *key, const struct to
   return false;
 }
 
+/* null, an array or an object where one value belongs. */
+static enum tombola_status bad_value(struct tombola_error *error, const char *name, yyjson_val *value) {
+  char *text = yyjson_val_write(value, YYJSON_WRITE_ESCAPE_UNICODE, NULL);
+  enum tombola_status status =
+      sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s: %.40s is not allowed (a number, a text, true or false)",
+                  name, text ? text : "this");
+  free(text);
+  return status;
+}
+
 static enum tombola_status params_of(yyjson_val *object, struct sample_request *request,
                                      struct tombola_error *error) {
   if (!yyjson_is_obj(object)) return bad(error, "params", "an object");
@@ -216,8 +226,7 @@ static enum tombola_status params_of(yyjson_val *object, struct sample_request *
       status = list_of(value, info, request, error);
     } else {
       const char *text = text_of(value, room, sizeof room);
-      if (!text)
-        return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "%s must be a number or a text", name);
+      if (!text) return bad_value(error, name, value);
       status = tombola_sampler_params_set(&request->params, name, text, error);
     }
     if (status != TOMBOLA_OK) return status;

@@ -52,6 +52,13 @@ class Batch(support.Case):
         self.check_error('{"logits": [1, 2]', "", "byte 1")
         self.check_error("[1, 2]", "", "a line must be a JSON object")
 
+    def test_values_that_are_no_scalar(self):
+        for value in ("null", "[1]", '{"a":1}'):
+            self.check_error('{"logits": [1, 2], "params": {"top_p": %s}}' % value, "top_p",
+                             f"top_p: {value} is not allowed")
+        self.check_error('{"logits": [1, 2], "params": {"bogus": null}}', "bogus", "bogus")
+        self.check_error('{"logits": [1, 2], "params": null}', "params", "params must be an object")
+
 
 if __name__ == "__main__":
     support.main()

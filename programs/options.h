@@ -239,6 +239,12 @@ bool option_is_planned(const char *name, size_t length);
 /* Copies a text, with \n, \t, \r, \" and \\ as what they stand for; NULL: no memory. */
 char *option_unescape(const char *text);
 
+/* Adds the ids of "1,2,3" behind the *count that are there; room for option_ids_room() more is the caller's.
+ * INVALID_ARGUMENT, with a message that names `name` and the text. */
+size_t option_ids_room(const char *text);
+enum tombola_status option_read_ids(const char *text, const char *name, tombola_token *ids, size_t *count,
+                                    struct tombola_error *error);
+
 /* The setters and showers of the custom rows: what steers an answer (options_answer.c), */
 enum tombola_status option_set_stop(struct options *options, const char *text, struct tombola_error *error);
 enum tombola_status option_set_ban(struct options *options, const char *text, struct tombola_error *error);

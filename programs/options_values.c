@@ -149,26 +149,34 @@ void option_show_samplers(const struct options *options, char *text, size_t size
 /* ---- lists
  * ------------------------------------------------------------------------------------------------------- */
 
-enum tombola_status option_set_suppress(struct options *options, const char *text,
-                                        struct tombola_error *error) {
-  size_t count = options->sampler.n_suppress;
-  tombola_token *list = realloc(options->suppress, (count + strlen(text) / 2 + 1) * sizeof(*list));
-  if (!list) return no_memory(error, "suppress");
-  options->suppress = list;
-  options->sampler.suppress = list;
+size_t option_ids_room(const char *text) {
+  return strlen(text) / 2 + 1;
+}
+
+enum tombola_status option_read_ids(const char *text, const char *name, tombola_token *ids, size_t *count,
+                                    struct tombola_error *error) {
   for (const char *at = text;; at++) {
     char *end;
     long id;
     errno = 0;
     id = strtol(at, &end, 10);
     if (*at < '0' || *at > '9' || errno || id > INT32_MAX || (*end && *end != ','))
-      return fail(error, TOMBOLA_INVALID_ARGUMENT, "suppress",
-                  "suppress: \"%.80s\" is no list of token ids, separated by commas", text);
-    list[count++] = (tombola_token)id;
-    options->sampler.n_suppress = count;
+      return fail(error, TOMBOLA_INVALID_ARGUMENT, name,
+                  "%s: \"%.80s\" is no list of token ids, separated by commas", name, text);
+    ids[(*count)++] = (tombola_token)id;
     at = end;
     if (!*at) return TOMBOLA_OK;
   }
+}
+
+enum tombola_status option_set_suppress(struct options *options, const char *text,
+                                        struct tombola_error *error) {
+  size_t count = options->sampler.n_suppress;
+  tombola_token *list = realloc(options->suppress, (count + option_ids_room(text)) * sizeof(*list));
+  if (!list) return no_memory(error, "suppress");
+  options->suppress = list;
+  options->sampler.suppress = list;
+  return option_read_ids(text, "suppress", list, &options->sampler.n_suppress, error);
 }
 
 void option_show_suppress(const struct options *options, char *text, size_t size) {

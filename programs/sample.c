@@ -4,7 +4,6 @@
 #include "sample.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,29 +14,16 @@
 
 #define TABLE_ROWS 20
 
-/* The ids of "1,2,3" (spaces are fine); the caller owns *out. */
-static enum tombola_status ids_of_text(const char *text, const char *name, tombola_token **out, size_t *count,
+/* The ids of a flag, none where it isn't given; the caller owns *out. */
+static enum tombola_status ids_of_flag(const char *text, const char *flag, tombola_token **out, size_t *count,
                                        struct tombola_error *error) {
-  size_t room = strlen(text) / 2 + 1, n = 0;
-  tombola_token *ids = malloc((room + 1) * sizeof *ids);
-  if (!ids) return sample_fail(error, TOMBOLA_NO_MEMORY, name, "out of memory");
-  for (const char *at = text + strspn(text, " ,"); *at; at += strspn(at, " ,")) {
-    char *end;
-    errno = 0;
-    unsigned long long id = strtoull(at, &end, 10);
-    if (*at < '0' || *at > '9' || errno || id > INT32_MAX || (*end && !strchr(" ,", *end))) {
-      free(ids);
-      return sample_fail(error, TOMBOLA_INVALID_ARGUMENT, name, "--%s %.64s: not a list of token ids", name,
-                         text);
-    }
-    ids[n++] = (tombola_token)id;
-    at = end;
-  }
-  *out = ids;
-  *count = n;
-  return TOMBOLA_OK;
+  if (!text) return TOMBOLA_OK;
+  *out = malloc(option_ids_room(text) * sizeof **out);
+  if (!*out) return sample_fail(error, TOMBOLA_NO_MEMORY, flag, "out of memory");
+  return option_read_ids(text, flag, *out, count, error);
 }
 
+/* The lists are read before the row, so that a bad one is known before standard input is. */
 static enum tombola_status fill(const struct options *options, struct sample_request *request,
                                 struct tombola_error *error) {
   enum row_format format = (enum row_format)options->row_format;
@@ -46,18 +32,17 @@ static enum tombola_status fill(const struct options *options, struct sample_req
   request->draws = (size_t)options->draws;
   request->trace = options->trace || options->watch;
   if (request->trace && !request->draws) request->draws = 1;
-  enum tombola_status status = sample_row_load(path, format, &request->row, error);
-  if (status == TOMBOLA_OK && options->history)
-    status = ids_of_text(options->history, "history", &request->history, &request->n_history, error);
-  if (status == TOMBOLA_OK && options->watch)
-    status = ids_of_text(options->watch, "watch", &request->watch, &request->n_watch, error);
-  if (status == TOMBOLA_OK && options->mask) {
-    tombola_token *ids = NULL;
-    size_t n = 0;
-    status = ids_of_text(options->mask, "mask", &ids, &n, error);
-    if (status == TOMBOLA_OK) status = sample_request_mask(request, ids, n, request->row.row.count, error);
-    free(ids);
-  }
+  tombola_token *mask = NULL;
+  size_t n_mask = 0;
+  enum tombola_status status =
+      ids_of_flag(options->history, "--history", &request->history, &request->n_history, error);
+  if (status == TOMBOLA_OK)
+    status = ids_of_flag(options->watch, "--watch", &request->watch, &request->n_watch, error);
+  if (status == TOMBOLA_OK) status = ids_of_flag(options->mask, "--mask", &mask, &n_mask, error);
+  if (status == TOMBOLA_OK) status = sample_row_load(path, format, &request->row, error);
+  if (status == TOMBOLA_OK && options->mask)
+    status = sample_request_mask(request, mask, n_mask, request->row.row.count, error);
+  free(mask);
   return status;
 }
 

@@ -85,6 +85,12 @@ class Flags(support.Case):
         self.assertEqual(self.value("suppress"), ("none", "default"))
         for bad in ("", "x", "1,,2", "1,", "-1", "1 2", "99999999999"):
             self.check_refused(["run", "--suppress", bad], 2, "--suppress", "suppress")
+        for flag in ("--history", "--mask", "--watch", "--suppress"):
+            for bad in ("1,,0", ",", "1 0", "", "1,", ",1", "1, 0", "-1", "+1", " 1", "1x", "99999999999"):
+                self.check_refused(["sample", flag, bad], 2, flag, f'"{bad}" is no list of token ids')
+        result = self.call("sample", "--json", "--history", "1,0", "--mask", "1", "--watch", "0,1", stdin="[1, 2]")
+        self.check(result, 0)
+        self.assertEqual(json.loads(result.stdout)["ids"], [1])
         breaker = "--dry-sequence-breaker"
         self.assertEqual(self.value("dry-sequence-breaker"), ("the dialect's", "dialect"))
         self.assertEqual(self.value("dry-sequence-breaker", breaker, "a\\n\\\\", breaker, "b")[0], '"a\n\\" "b"')

@@ -59,7 +59,7 @@ class Trace(support.Case):
     def test_refused(self):
         row = self.write("row.json", json.dumps(ROW))
         self.check_refused(["sample", row, "--watch", "5"], 2, "watch: token 5 is outside the row (0 to 4)")
-        self.check_refused(["sample", row, "--watch", "x"], 2, "--watch x: not a list of token ids")
+        self.check_refused(["sample", row, "--watch", "x"], 2, '--watch: "x" is no list of token ids')
         self.check_refused(["sample", "--batch", "--trace"], 2, "trace can't be given with --batch")
         self.check_refused(["run", "--watch", "1"], 2, "--watch is not an option of tombola run")
 

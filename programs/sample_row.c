@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sample.h"
+#include "text.h"
 #include "yyjson.h"
 
 #define ROW_MAX_BYTES ((size_t)1 << 30)
@@ -29,6 +30,8 @@ enum tombola_status sample_fail(struct tombola_error *error, enum tombola_status
   va_start(arguments, format);
   vsnprintf(error->message, sizeof error->message, format, arguments);
   va_end(arguments);
+  text_clean(error->param); /* a name that was cut inside a character is no JSON text */
+  text_clean(error->message);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal.h"
+#include "text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -25,20 +26,23 @@ static struct {
 /* ---- messages
  * ---------------------------------------------------------------------------------------------------- */
 
-TERMINAL_PRINTF(2, 0)
-static void message(const char *lead, const char *format, va_list arguments) {
+/* One line, cut at LINE_SIZE. What users and files put into it can't send commands to the terminal. */
+TERMINAL_PRINTF(3, 0)
+static void message(const char *lead, const char *tail, const char *format, va_list arguments) {
+  enum { LINE_SIZE = 8192 };
+  char line[LINE_SIZE];
+  if (vsnprintf(line, sizeof(line), format, arguments) < 0) line[0] = '\0';
+  text_clean(line);
   progress_clear();
   terminal_reasoning_end();
   fflush(stdout);
-  fputs(lead, stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  fprintf(stderr, "%s%s%s\n", lead, line, tail);
 }
 
 int complain(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  message("tombola: ", format, arguments);
+  message("tombola: ", "", format, arguments);
   va_end(arguments);
   return EXIT_FAILED;
 }
@@ -46,7 +50,7 @@ int complain(const char *format, ...) {
 int complain_usage(const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  message("tombola: ", format, arguments);
+  message("tombola: ", "", format, arguments);
   va_end(arguments);
   return EXIT_USAGE;
 }
@@ -55,7 +59,7 @@ void note(const char *format, ...) {
   va_list arguments;
   if (state.quiet) return;
   va_start(arguments, format);
-  message("tombola: ", format, arguments);
+  message("tombola: ", "", format, arguments);
   va_end(arguments);
 }
 
@@ -67,14 +71,9 @@ int complain_error(enum tombola_status status, const struct tombola_error *error
 void terminal_dim(const char *format, ...) {
   va_list arguments;
   if (state.quiet) return;
-  progress_clear();
-  terminal_reasoning_end();
-  fflush(stdout);
-  if (state.color) fputs("\033[2m", stderr);
   va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
+  message(state.color ? "\033[2m" : "", state.color ? "\033[0m" : "", format, arguments);
   va_end(arguments);
-  fputs(state.color ? "\033[0m\n" : "\n", stderr);
 }
 
 /* ---- the terminal

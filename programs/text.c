@@ -49,6 +49,26 @@ void text_cut(struct text *text, size_t length) {
   text->data[length] = '\0';
 }
 
+/* The length of the UTF-8 character (RFC 3629) that a string begins with; 0: none, or a control character. */
+static size_t printable_length(const unsigned char *at) {
+  size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
+  if (length == 1) return at[0] >= 0x20 && at[0] != 0x7f;
+  for (size_t i = 1; i < length; i++)
+    if ((at[i] & 0xc0) != 0x80) return 0; /* also the string's end */
+  if (at[0] == 0xc2 && at[1] < 0xa0) return 0;
+  if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90)) return 0; /* too long for what they are */
+  if ((at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f)) return 0; /* a surrogate; past the last */
+  return length;
+}
+
+void text_clean(char *string) {
+  while (*string) {
+    size_t length = printable_length((const unsigned char *)string);
+    if (!length) *string = '?';
+    string += length ? length : 1;
+  }
+}
+
 void text_free(struct text *text) {
   free(text->data);
   *text = (struct text){NULL, 0, 0};

@@ -25,6 +25,8 @@ bool text_add(struct text *text, const char *bytes, size_t length);
 bool text_add_string(struct text *text, const char *string);
 void text_cut(struct text *text, size_t length);
 void text_free(struct text *text);
+/* Makes a string fit to print, in place: what is a control character (C0, DEL, C1) or no UTF-8 becomes '?'. */
+void text_clean(char *string);
 bool text_starts_with(const struct text *text, const struct text *start);
 
 bool tokens_reserve(struct tokens *tokens, size_t more);

@@ -59,6 +59,11 @@ class Batch(support.Case):
         self.check_error('{"logits": [1, 2], "params": {"bogus": null}}', "bogus", "bogus")
         self.check_error('{"logits": [1, 2], "params": null}', "params", "params must be an object")
 
+    def test_names_that_are_cut(self):
+        for name in ("\u00e9" * 60, "a" + "\u00e9" * 60, "\u4f60" * 60, "a\U0001f600" * 30, "\\u001b[31m"):
+            self.check_error('{"logits": [1], "%s": 1}' % name, self.answers('{"%s": 1}' % name)[0]["error"]["param"],
+                             "unknown member")
+
 
 if __name__ == "__main__":
     support.main()

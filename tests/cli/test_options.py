@@ -144,6 +144,24 @@ class Flags(support.Case):
         self.check_refused(["nonsense"], 2, 'unknown command "nonsense"', "chat, run")
         self.check_refused(["--greedy", "run"], 2, "the command comes first")
 
+    def test_messages_send_no_commands_to_the_terminal(self):
+        red = "\x1b[31m"
+        for arguments in (["run", "--samplers", red], ["run", "--samplers", "top_k;" + red], [red], ["run", "--" + red],
+                          ["run", "-" + red], ["--" + red], ["run", red], ["run", "-m", "script:" + red, "-p", "x"],
+                          ["run", "--dialect", red], ["run", "--ctx", red], ["run", "--preset", red], ["run", "-l", red],
+                          ["sample", red], ["run", "--samplers", "\u009b31m"], ["run", "\r\n\x07\x7f"]):
+            result = self.call(*arguments)
+            self.assertIn(result.returncode, (1, 2))
+            self.assertNotRegex(result.stderr.decode().removesuffix("\n"), "[\x00-\x1f\x7f-\x9f]", arguments)
+        self.check_refused([red], 2, 'unknown command "?[31m"')
+        self.check_refused(["run", b"\xff\xc3\xa9\xed\xa0\x80\xc3"], 2, '"?\u00e9????" is not expected')
+        self.check_refused(["x" * 20000], 2, "unknown command")
+        name = "\x1b[31m.json"
+        model = self.script("a", name=name)
+        result = self.call("run", "-m", model, "-p", "Hi", environment={"CLICOLOR_FORCE": "0"})
+        self.check(result, 0, "a\n", "?[31m.json on ")
+        self.assertNotIn(b"\x1b", result.stderr)
+
 
 class Help(support.Case):
     def test_overview(self):

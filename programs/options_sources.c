@@ -125,6 +125,7 @@ static int give_member(struct assignments *assignments, struct options *options,
   struct assignment assignment = {.origin = ORIGIN_PRESET};
   char given[160];
   int exit_status = EXIT_OK;
+  if (!name) return complain_usage("preset %s: a member without a name", preset); /* a key always has one */
   snprintf(given, sizeof(given), "preset %.50s: %.80s", preset, name);
   assignment.index = option_find(name, strlen(name), 2, options->command->bit);
   if (assignment.index == SIZE_MAX || !option_at(assignment.index, &assignment.option))

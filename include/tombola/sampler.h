@@ -2,8 +2,9 @@
 /* The sampler: a row of logits in, a token out.
  *
  * A sampler is parameters bound to a dialect (the engine whose rules it follows): a chain of stages and a
- * draw. Sampling never changes the row and allocates nothing once the sampler is warm. A sampler belongs to
- * one thread at a time; any number of samplers may read one row, one mask and one vocabulary at once. */
+ * draw. Sampling never changes the row and allocates nothing once the sampler is warm: once it has seen a row
+ * of which as many tokens were kept. A sampler belongs to one thread at a time; any number of samplers may
+ * read one row, one mask and one vocabulary at once. Pointers to results must not be NULL. */
 #ifndef TOMBOLA_SAMPLER_H
 #define TOMBOLA_SAMPLER_H
 

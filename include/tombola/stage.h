@@ -16,7 +16,8 @@ extern "C" {
  * entries than were given, and with NO_CANDIDATE when none is left. */
 struct tombola_stage_view {
   size_t struct_size;
-  struct tombola_candidate *candidates; /* change logits, or take entries out by moving the others up */
+  struct tombola_candidate *candidates; /* change logits, or take entries out by moving the others up;
+                                           no id may stand there twice */
   size_t count;                         /* lower it when entries were taken out; at least 1 must stay */
   const tombola_token *history;         /* the last tokens, oldest first */
   size_t n_history;

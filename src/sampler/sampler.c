@@ -135,7 +135,8 @@ enum tombola_status tombola__check_row(struct tombola_sampler *s, const struct t
 enum tombola_status tombola__explain(struct tombola_sampler *s, enum tombola_status status) {
   const char *text = tombola_status_text(status);
   if (status == TOMBOLA_NO_CANDIDATE) text = "no token is left: every allowed logit is -inf";
-  if (status == TOMBOLA_NOT_FINITE) text = "the row holds NaN or +inf where a token is allowed";
+  if (status == TOMBOLA_NOT_FINITE)
+    text = "the row, or what the stages make of it, holds NaN or +inf where a token is allowed";
   return tombola__fail(&s->error, status, "row", "%s", text);
 }
 
@@ -219,6 +220,9 @@ enum tombola_status tombola_sampler_accept(tombola_sampler *sampler, tombola_tok
 
 enum tombola_status tombola_sampler_begin(tombola_sampler *sampler, const tombola_token *prompt,
                                           size_t count) {
+  if (count && !prompt)
+    return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "prompt",
+                         "%zu tokens, and no pointer to them", count);
   for (size_t i = 0; i < count; i++) {
     enum tombola_status status = check_token(sampler, prompt[i]);
     if (status) return status;
@@ -241,10 +245,9 @@ void tombola_sampler_reset(tombola_sampler *sampler) {
 enum tombola_status tombola_sampler_set_seed(tombola_sampler *sampler, uint64_t seed) {
   const struct tombola__dialect *dialect = sampler->plan->dialect;
   if (seed > dialect->generator->max_seed)
-    return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "seed",
-                         "seed must be 0 to %llu, got %llu (%s)",
-                         (unsigned long long)dialect->generator->max_seed, (unsigned long long)seed,
-                         dialect->info.name);
+    return tombola__fail(
+        &sampler->error, TOMBOLA_INVALID_ARGUMENT, "seed", "seed must be 0 to %llu, got %llu (%s)",
+        (unsigned long long)dialect->generator->max_seed, (unsigned long long)seed, dialect->info.name);
   sampler->seed = seed;
   reset_states(sampler);
   return TOMBOLA_OK;

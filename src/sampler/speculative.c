@@ -146,6 +146,9 @@ enum tombola_status tombola_sampler_verify(tombola_sampler *sampler, const struc
                                            tombola_token *token) {
   *accepted = 0;
   *token = TOMBOLA_NO_TOKEN;
+  if (draft < 0 || (size_t)draft >= sampler->plan->vocab_size)
+    return tombola__fail(&sampler->error, TOMBOLA_INVALID_ARGUMENT, "draft",
+                         "draft %d is outside the vocabulary of %zu", (int)draft, sampler->plan->vocab_size);
   if (!q || sampler->plan->greedy) return sample_and_match(sampler, row, mask, draft, accepted, token);
   sampler->logprobs.valid = false;
   enum tombola_status status = tombola__check_row(sampler, row, mask);

@@ -346,5 +346,6 @@ static size_t last_of(const char *text, size_t length, const char *what) {
 
 int tombola_text_prompt_opens(const char *prompt, size_t length, const char *think_open,
                               const char *think_close) {
+  if (!prompt || !think_open || !think_close) return 0;
   return last_of(prompt, length, think_open) > last_of(prompt, length, think_close);
 }

@@ -290,6 +290,10 @@ static void test_bad_calls(void **state) {
   const tombola_token prompt[] = {1, 4};
   assert_int_equal(tombola_sampler_begin(s, prompt, 2), TOMBOLA_INVALID_ARGUMENT);
   assert_non_null(strstr(tombola_sampler_error(s)->message, "token 4"));
+  assert_int_equal(tombola_sampler_begin(s, NULL, 2), TOMBOLA_INVALID_ARGUMENT);
+  int accepted;
+  assert_int_equal(tombola_sampler_verify(s, &good, NULL, 4, NULL, NULL, 0, &accepted, &token),
+                   TOMBOLA_INVALID_ARGUMENT);
   /* None of that used up a random number: the first draw is a fresh sampler's. */
   tombola_token first, fresh;
   assert_int_equal(tombola_sampler_sample(s, &good, NULL, &first), TOMBOLA_OK);

@@ -343,6 +343,7 @@ static void test_memory(void **state) {
 
 static void test_prompt(void **state) {
   (void)state;
+  assert_int_equal(tombola_text_prompt_opens("x", 1, NULL, NULL), 0);
   const struct {
     const char *prompt;
     int opens;

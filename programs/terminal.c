@@ -13,6 +13,7 @@
 
 static struct {
   bool terminal; /* standard error */
+  bool able;     /* and it knows escape sequences */
   bool color;
   bool quiet;
   bool output_terminal; /* standard output */
@@ -87,16 +88,16 @@ static bool is_set(const char *name) {
 /* A flag decides; then NO_COLOR (no-color.org), CLICOLOR_FORCE (bixense.com/clicolors), and what standard
  * error is. */
 static bool wants_color(enum color_mode mode) {
-  const char *term = getenv("TERM");
   if (mode != COLOR_AUTO) return mode == COLOR_ALWAYS;
   if (is_set("NO_COLOR")) return false;
   if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0) return true;
-  return state.terminal && term && strcmp(term, "dumb") != 0;
+  return state.able;
 }
 
 void terminal_start(const struct options *options) {
   signal(SIGPIPE, SIG_IGN);
   state.terminal = isatty(STDERR_FILENO);
+  state.able = state.terminal && is_set("TERM") && strcmp(getenv("TERM"), "dumb") != 0;
   state.output_terminal = isatty(STDOUT_FILENO);
   state.color = wants_color((enum color_mode)options->color);
   state.quiet = options->quiet;
@@ -118,7 +119,7 @@ void progress_show(const char *label, double done) {
   char bar[BAR_WIDTH + 1];
   int percent = (int)(done * 100);
   int filled;
-  if (!state.terminal || state.quiet) return;
+  if (!state.able || state.quiet) return;
   if (percent < 0) percent = 0;
   if (percent > 100) percent = 100;
   if (state.bar && percent == state.bar_percent) return;
@@ -269,10 +270,8 @@ void interrupt_set(enum interrupt_mode new_mode) {
 }
 
 bool terminal_pastes(bool on) {
-  const char *term = getenv("TERM");
-  bool able = state.terminal && term && *term && strcmp(term, "dumb") != 0;
-  pastes = able && on;
-  return able;
+  pastes = state.able && on;
+  return state.able;
 }
 
 bool interrupted(void) {

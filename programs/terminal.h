@@ -33,7 +33,7 @@ bool terminal_color(void);
 /* Prints a dim line on standard error, without "tombola: ". */
 void terminal_dim(const char *format, ...) TERMINAL_PRINTF(1, 2);
 
-/* Draws the bar on standard error when that is a terminal; `done` 0 to 1. It is removed by the next message
+/* Draws the bar on standard error when that is a terminal, no dumb one (TERM unset counts as one); `done` 0 to 1. It is removed by the next message
  * or by progress_clear(). */
 void progress_show(const char *label, double done);
 void progress_clear(void);

@@ -191,7 +191,7 @@ class Chat(support.Case):
 class Streams(support.Case):
     def test_colour(self):
         rows = [([], {}, True), (["--color", "never"], {}, False), (["--color", "always"], {"NO_COLOR": "1"}, True),
-                ([], {"NO_COLOR": "1"}, False), ([], {"NO_COLOR": ""}, True), ([], {"TERM": "dumb"}, False),
+                ([], {"NO_COLOR": "1"}, False), ([], {"NO_COLOR": ""}, True), ([], {"TERM": "dumb"}, False), ([], {"TERM": ""}, False),
                 ([], {"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, False)]
         for flags, environment, wanted in rows:
             terminal = self.terminal("run", "-m", self.script("Hello"), "-p", "Hi", *flags, environment=environment)
@@ -231,6 +231,18 @@ class Streams(support.Case):
         terminal = self.terminal("run", "-m", self.script("Hello"), "-p", "Hi " * 300, "--quiet")
         self.assertEqual(terminal.wait(), 0)
         self.assertEqual(terminal.seen, b"Hello\r\n")
+
+    def test_a_dumb_terminal_is_sent_text_alone(self):
+        for term in ("dumb", "", None):
+            if term is None:
+                del self.environment["TERM"]
+            else:
+                self.environment["TERM"] = term
+            terminal = self.terminal("run", "-m", self.script("Hello"), "-p", "Hi " * 300)
+            self.assertEqual(terminal.wait(), 0)
+            self.assertNotIn(b"\x1b", terminal.seen, term)
+            self.assertNotIn(b"reading the prompt", terminal.seen)
+            self.assertIn(b"Hello\r\n", terminal.seen)
 
     def test_run_reads_a_terminal_up_to_ctrl_d(self):
         terminal = self.terminal("run", "-m", self.script("Hello"))

@@ -66,7 +66,7 @@ static int sample_one(struct options *options) {
   if (status != TOMBOLA_OK)
     code = complain_error(status, &error);
   else if (options->json)
-    code = sample_write_result(stdout, &result, &request) ? EXIT_OK : EXIT_FAILED;
+    code = sample_write_result(&result, &request) ? EXIT_OK : EXIT_FAILED;
   else
     code = print_for_people(options, &request, &result);
   sample_result_free(&result);
@@ -92,10 +92,10 @@ static bool answer(char *line, size_t length) {
   yyjson_doc_free(doc);
   if (status == TOMBOLA_OK) status = sample_request_run(&request, &result, &error);
   bool written =
-      status == TOMBOLA_OK ? sample_write_result(stdout, &result, NULL) : sample_write_error(stdout, &error);
+      status == TOMBOLA_OK ? sample_write_result(&result, NULL) : sample_write_error(&error);
   sample_result_free(&result);
   sample_request_free(&request);
-  return written && fflush(stdout) == 0;
+  return written && output_flush();
 }
 
 static int sample_lines(FILE *in, const char *path) {
@@ -141,6 +141,6 @@ int command_sample(struct options *options) {
   int code = options->batch ? refuse_flags(options) : EXIT_OK;
   if (code != EXIT_OK) return code;
   code = options->batch ? sample_batch(options) : sample_one(options);
-  int finished = output_finish();
+  int finished = output_finish(); /* quiet where the reader is gone, as everywhere */
   return code ? code : finished;
 }

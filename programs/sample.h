@@ -100,10 +100,10 @@ enum tombola_status sample_request_from_json(struct yyjson_val *object, struct s
 enum tombola_status sample_biases(struct yyjson_val *value, const char *name, struct tombola_logit_bias **out,
                                   size_t *count, struct tombola_error *error);
 
-/* One line of JSON for a result or for an error. `request` is given where the seed, the chain and a trace are
- * wanted too, else NULL. False: out of memory or the stream failed. */
-bool sample_write_result(FILE *out, const struct sample_result *result, const struct sample_request *request);
-bool sample_write_error(FILE *out, const struct tombola_error *error);
+/* One line of JSON on standard output for a result or for an error. `request` is given where the seed, the chain
+ * and a trace are wanted too, else NULL. False: out of memory, or the write failed (output_finish() says that). */
+bool sample_write_result(const struct sample_result *result, const struct sample_request *request);
+bool sample_write_error(const struct tombola_error *error);
 
 /* ---- output for people (sample_table.c) ---- */
 

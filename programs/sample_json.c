@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sample.h"
+#include "terminal.h"
 #include "yyjson.h"
 
 #define MAX_DRAWS 1000000
@@ -331,10 +332,11 @@ static int by_id(const void *a, const void *b) {
 }
 
 /* Writes the document as one line and frees it. */
-static bool write_line(FILE *out, yyjson_mut_doc *doc) {
+static bool write_line(yyjson_mut_doc *doc) {
   size_t length = 0;
   char *text = doc ? yyjson_mut_write(doc, YYJSON_WRITE_NOFLAG, &length) : NULL;
-  bool done = text && fwrite(text, 1, length, out) == length && putc('\n', out) != EOF;
+  if (!text) complain("no memory to write the answer");
+  bool done = text && output_write(text, length) && output_write("\n", 1);
   free(text);
   yyjson_mut_doc_free(doc);
   return done;
@@ -356,8 +358,7 @@ static void add_kept(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct sam
     yyjson_mut_arr_add_int(doc, tokens, result->tokens[i]);
 }
 
-bool sample_write_result(FILE *out, const struct sample_result *result,
-                         const struct sample_request *request) {
+bool sample_write_result(const struct sample_result *result, const struct sample_request *request) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   const struct tombola_candidate **order = malloc((result->n_kept + 1) * sizeof *order);
   if (!doc || !order) {
@@ -374,14 +375,14 @@ bool sample_write_result(FILE *out, const struct sample_result *result,
   }
   bool done = !request || !result->trace || sample_add_trace(doc, root, request, result);
   if (done)
-    done = write_line(out, doc);
+    done = write_line(doc);
   else
     yyjson_mut_doc_free(doc);
   free(order);
   return done;
 }
 
-bool sample_write_error(FILE *out, const struct tombola_error *error) {
+bool sample_write_error(const struct tombola_error *error) {
   yyjson_mut_doc *doc = yyjson_mut_doc_new(NULL);
   yyjson_mut_val *root = yyjson_mut_obj(doc);
   yyjson_mut_val *inner = yyjson_mut_obj_add_obj(doc, root, "error");
@@ -389,5 +390,5 @@ bool sample_write_error(FILE *out, const struct tombola_error *error) {
   yyjson_mut_obj_add_str(doc, inner, "status", tombola_status_name(error->status));
   yyjson_mut_obj_add_str(doc, inner, "param", error->param);
   yyjson_mut_obj_add_str(doc, inner, "message", error->message);
-  return write_line(out, doc);
+  return write_line(doc);
 }

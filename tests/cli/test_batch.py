@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tombola sample --batch`: lines that are wrong, and what each one answers."""
 import json
+import os
+import subprocess
 
 import support
 
@@ -63,6 +65,24 @@ class Batch(support.Case):
         for name in ("\u00e9" * 60, "a" + "\u00e9" * 60, "\u4f60" * 60, "a\U0001f600" * 30, "\\u001b[31m"):
             self.check_error('{"logits": [1], "%s": 1}' % name, self.answers('{"%s": 1}' % name)[0]["error"]["param"],
                              "unknown member")
+
+    def test_reader_gone(self):
+        line = json.dumps({"logits": [1] * 500, "params": {"top_k": 0, "min_p": 0}}) + "\n"
+        batch = self.write("batch.jsonl", line * 200)
+        row = self.write("row.json", json.dumps([1] * 2000))
+        for arguments in (["--batch", batch], ["--json", "--top-k", "0", "--min-p", "0", row], [row]):
+            reading, writing = os.pipe()
+            os.close(reading)
+            result = subprocess.run([support.PROGRAM, "sample", *arguments], stdout=writing, stderr=subprocess.PIPE,
+                                    env=self.environment, timeout=support.WAIT)
+            os.close(writing)
+            self.assertEqual((result.returncode, result.stderr), (1, b""), arguments)
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([support.PROGRAM, "sample", *arguments], stdout=full, stderr=subprocess.PIPE,
+                                        env=self.environment, timeout=support.WAIT)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stderr.decode(),
+                             "tombola: cannot write to standard output: No space left on device\n", arguments)
 
 
 if __name__ == "__main__":

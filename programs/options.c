@@ -334,6 +334,8 @@ static bool set_defaults(struct options *options, const struct command *command)
 /* Values that are right by themselves and don't go together. */
 static int check_together(const struct options *options) {
   bool splits = strcmp(options->think_open, "none") != 0 && strcmp(options->think_close, "none") != 0;
+  if (options->model && !*options->model) return complain_usage("--model needs a file name");
+  if (options->draft_model && !*options->draft_model) return complain_usage("--draft-model needs a file name");
   if (options->prompt && options->file)
     return complain_usage("give the prompt by --prompt or by --file, not by both");
   if (!*options->think_open || !*options->think_close)

@@ -137,6 +137,9 @@ class Flags(support.Case):
     def test_values_are_needed_or_refused(self):
         self.check_refused(["run", "-p"], 2, "-p needs a value")
         self.check_refused(["run", "--greedy=1"], 2, "--greedy takes no value")
+        for arguments in (["-m", ""], ["--model="]):
+            self.check_refused(["run", *arguments, "-p", "x"], 2, "--model needs a file name")
+        self.check_refused(["run", "--draft-model", "", "-p", "x"], 2, "--draft-model needs a file name")
         self.check_refused(["run", "-p", "a", "-f", "b"], 2, "--prompt or by --file")
         self.assertEqual(self.value("prompt", "-p", "--greedy")[0], "--greedy")
 

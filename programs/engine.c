@@ -188,11 +188,16 @@ int engine_finish(struct engine *engine) {
   return complain("--prompt-cache: %s", error.message[0] ? error.message : tombola_status_text(status));
 }
 
-static void introduce(const struct engine *engine) {
+/* The file is what the person chose; the name in it, where that differs, is whatever its maker wrote. */
+static void introduce(const struct engine *engine, const char *path) {
   const struct tombola_model_info *info = &engine->info;
+  const char *slash = strrchr(path, '/'), *colon = strchr(path, ':');
+  const char *file = slash ? slash + 1 : colon ? colon + 1 : path;
+  bool same = strcmp(file, info->name) == 0;
   char chain[512];
   if (engine->options->quiet) return;
-  terminal_dim("%s on %s, context %zu", info->name, info->device, info->context);
+  terminal_dim("%s%s%s%s on %s, context %zu", file, same ? "" : " (", same ? "" : info->name, same ? "" : ")",
+               info->device, info->context);
   if (info->trained_context && info->context > info->trained_context)
     note("the model was trained for %zu positions; beyond them its answers get worse", info->trained_context);
   if (!engine->options->verbose) return;
@@ -222,7 +227,7 @@ int engine_start(struct engine *engine, struct options *options) {
   if (status != TOMBOLA_OK) return complain_error(status, &error);
   exit_status = make_speculation(engine);
   if (exit_status == EXIT_OK) exit_status = open_files(engine);
-  if (exit_status == EXIT_OK) introduce(engine);
+  if (exit_status == EXIT_OK) introduce(engine, model);
   return exit_status;
 }
 

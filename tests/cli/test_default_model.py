@@ -30,7 +30,7 @@ class DefaultModel(support.Case):
     def test_paris(self):
         result = self.call("run", "-m", MODEL, "-p", "What is the capital of France?", "--greedy", "-t", "1", "-n",
                            "30")
-        self.check(result, 0, None, "on CPU", "context 4096")
+        self.check(result, 0, None, os.path.basename(MODEL) + " (Smollm2 135M", ") on CPU", "context 4096")
         self.assertIn(b"Paris", result.stdout)
 
     def test_found_without_a_flag(self):

@@ -163,7 +163,7 @@ class Prompts(support.Case):
 class BadModels(support.Case):
     def test_refused(self):
         broken = self.write("broken.json", "{")
-        rows = [("missing.gguf", "missing.gguf"), (self.folder, self.folder), ("", ""),
+        rows = [("missing.gguf", "missing.gguf"), (self.folder, self.folder),
                 ("script:missing.json", "missing.json"), ("script:" + broken, ""), ("script:" + self.folder, "")]
         for model, text in rows:
             self.check_refused(["run", "-m", model, "-p", "Hi"], 1, text)

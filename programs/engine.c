@@ -32,6 +32,15 @@ static const char *find_model(const struct options *options, char *path) {
   return path;
 }
 
+/* What to do about a model that can't be loaded. */
+static const char *hint(const char *path, enum tombola_status status) {
+  size_t length = strlen(path);
+  bool script = strncmp(path, "script:", 7) == 0, json = length > 5 && strcmp(path + length - 5, ".json") == 0;
+  if (script) return "";
+  if (status == TOMBOLA_NOT_FOUND) return " (--model takes a GGUF file; tombola models lists those of the cache)";
+  return json ? " (--model script:FILE plays a script back)" : "";
+}
+
 static int load(const struct engine *engine, const char *path, tombola_model **model) {
   const struct options *options = engine->options;
   const struct tombola_backend *backends[] = {
@@ -50,7 +59,7 @@ static int load(const struct engine *engine, const char *path, tombola_model **m
   progress_clear();
   if (status == TOMBOLA_OK) return EXIT_OK;
   if (status == TOMBOLA_CANCELLED) return EXIT_INTERRUPTED;
-  return complain("%s", error.message[0] ? error.message : tombola_status_text(status));
+  return complain("%s%s", error.message[0] ? error.message : tombola_status_text(status), hint(path, status));
 }
 
 /* Tries the chat format on one message, so that a bad one is known before the first question. */

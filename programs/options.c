@@ -131,6 +131,8 @@ static int collect_arguments(struct assignments *assignments, struct options *op
       used = collect_flag(assignments, command, argc - i, argv + i, &status);
     else if (command->operands)
       argv[operands++] = argv[i];
+    else if (command->bit & COMMAND_ANSWERS)
+      return complain_usage("\"%s\" is not expected; did you mean -p \"%s\"?", argv[i], argv[i]);
     else
       return complain_usage(
           "\"%s\" is not expected: tombola %s takes its values by flags, see tombola %s --help", argv[i],

@@ -127,7 +127,8 @@ class Flags(support.Case):
         self.check_refused(["run", "-temp", "1"], 2, "unknown option -temp")
         self.check_refused(["run", "--p", "x"], 2, "unknown option --p")
         self.check_refused(["models", "--prompt", "x"], 2, "--prompt is not an option of tombola models")
-        self.check_refused(["run", "hello"], 2, '"hello" is not expected')
+        self.check_refused(["run", "hello"], 2, '"hello" is not expected; did you mean -p "hello"?')
+        self.check_refused(["models", "hello"], 2, '"hello" is not expected: tombola models takes its values by flags')
 
     def test_flags_of_the_plan(self):
         for flag in ("--grammar", "--json-schema", "-j"):

@@ -60,6 +60,8 @@ class Trace(support.Case):
         row = self.write("row.json", json.dumps(ROW))
         self.check_refused(["sample", row, "--watch", "5"], 2, "watch: token 5 is outside the row (0 to 4)")
         self.check_refused(["sample", row, "--watch", "x"], 2, '--watch: "x" is no list of token ids')
+        self.check_refused(["sample", self.write("row.txt", "2 1 0\n")], 1, "6 bytes are no row of 4-byte numbers",
+                           "a JSON array looks like [2, 1, 0]")
         self.check_refused(["sample", "--batch", "--trace"], 2, "trace can't be given with --batch")
         self.check_refused(["run", "--watch", "1"], 2, "--watch is not an option of tombola run")
 

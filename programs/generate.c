@@ -2,6 +2,7 @@
 #include "generate.h"
 #include "terminal.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -152,7 +153,7 @@ static void set_text(struct setting *setting, const struct options *options, con
 
 static void set_limits(struct setting *setting, const struct options *options, const struct question *question) {
   struct tombola_generate_params *params = &setting->params;
-  params->max_tokens = options->max_tokens;
+  params->max_tokens = options->max_tokens < 0 ? INT32_MAX : options->max_tokens; /* the context ends it before */
   params->ignore_end = options->ignore_eos;
   params->min_tokens = options->min_tokens;
   params->time_limit = options->time_limit;

@@ -163,9 +163,11 @@ static int apply_integer(struct options *options, const struct assignment *assig
   long long value;
   errno = 0;
   value = strtoll(assignment->text, &end, 10);
-  if (end == assignment->text || *end || errno || value < option->min || value > option->max)
-    return complain_usage("%s: \"%s\" is not allowed (a whole number from %lld to %lld)",
-                          spelled(assignment, name, sizeof(name)), assignment->text, (long long)option->min, (long long)option->max);
+  bool allowed = (value >= option->min && value <= option->max) || (option->unlimited && value == -1);
+  if (end == assignment->text || *end || errno || !allowed)
+    return complain_usage("%s: \"%s\" is not allowed (a whole number from %lld to %lld%s)",
+                          spelled(assignment, name, sizeof(name)), assignment->text, (long long)option->min,
+                          (long long)option->max, option->unlimited ? ", or -1 for no limit" : "");
   *(int64_t *)(void *)((char *)options + option->offset) = value;
   return EXIT_OK;
 }

@@ -215,6 +215,7 @@ struct option {
   option_show_fn show;                    /* OPTION_CUSTOM, or NULL: another option shows it */
   const struct tombola_param_info *param; /* OPTION_PARAM, OPTION_ANSWER */
   bool repeats;                           /* each value adds to those before */
+  bool unlimited;                         /* OPTION_INTEGER: -1, beside min to max, is no limit */
 };
 
 /* A name or an alias as the command line spells it: dashes in front, '-' for '_'. */

@@ -22,7 +22,9 @@ class Flags(support.Case):
     def test_every_alias(self):
         rows = [
             ("model", "x", ["--model", "-m"]), ("prompt", "x", ["--prompt", "-p"]), ("file", "x", ["--file", "-f"]),
-            ("system", "x", ["--system", "--system-prompt"]), ("chat-template", "x", ["--chat-template", "--format"]),
+            ("system", "x", ["--system", "--system-prompt", "-sys"]), ("chat-template", "x", ["--chat-template", "--format"]),
+            ("think-budget", "7", ["--think-budget", "--reasoning-budget"]),
+            ("max-tokens", "-1", ["--max-tokens", "-n"]),
             ("max-tokens", "7", ["--max-tokens", "-n", "--n-predict", "--predict"]),
             ("ctx", "77", ["--ctx", "-c", "--ctx-size", "--n-ctx"]), ("threads", "3", ["--threads", "-t"]),
             ("seed", "9", ["--seed", "-s"]), ("dialect", "rml", ["--dialect"]),
@@ -108,7 +110,7 @@ class Flags(support.Case):
             (["--top-p", "2"], "--top-p", "2", "[0, 1]"), (["--top-p", "nan"], "--top-p", "nan", ""),
             (["--temperature", "warm"], "--temperature", "warm", ""), (["--top-k", "1.5"], "--top-k", "1.5", ""),
             (["--repeat-penalty", "0"], "--repeat-penalty", "0", ""), (["--max-tokens", "0"], "--max-tokens", '"0"', "1 to"),
-            (["-n", "-1"], "--max-tokens", '"-1"', "1 to"), (["--ctx", "0"], "--ctx", '"0"', "1 to"),
+            (["-n", "-2"], "--max-tokens", '"-2"', "-1 for no limit"), (["--ctx", "0"], "--ctx", '"0"', "1 to"),
             (["--ctx", "9x"], "--ctx", '"9x"', "1 to"), (["--threads", "99999"], "--threads", '"99999"', "1024"),
             (["--threads", "99999999999999999999"], "--threads", "9999", "1024"),
             (["--kv", "f8"], "--kv", '"f8"', "f16, f32, i8"), (["--color", "red"], "--color", '"red"', "never"),

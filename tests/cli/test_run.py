@@ -23,6 +23,12 @@ class Answers(support.Case):
         self.check(result, 0, "Hello\n")
         self.assertEqual(result.stderr, b"")
 
+    def test_no_limit(self):
+        model = self.script("word ", after="repeat", context=700)
+        result = self.call("run", "-m", model, "-p", "Hi", "-n", "-1")
+        self.check(result, 0, None, "ended by context")
+        self.assertGreater(result.stdout.count(b"word "), 600)  # more than the 512 of the default
+
     def test_one_line_end_at_the_end(self):
         self.check(self.call("run", "-m", self.script("a", "\n"), "-p", "Hi"), 0, "a\n")
         self.check(self.call("run", "-m", self.script("a", "\n\n"), "-p", "Hi"), 0, "a\n\n")

@@ -85,6 +85,20 @@ static void chat_load_command(struct chat *chat, const char *rest) {
 /* ---- values
  * ------------------------------------------------------------------------------------------------------ */
 
+/* A value may stand in quotes, as on a command line; false after a complaint. */
+static bool set_value(struct chat *chat, const char *name, const char *value) {
+  struct text bare = {NULL, 0, 0};
+  size_t length = strlen(value);
+  bool quoted = length > 1 && value[0] == '"' && value[length - 1] == '"', good;
+  if (!text_add(&bare, quoted ? value + 1 : value, quoted ? length - 2 : length)) {
+    out_of_memory(chat);
+    return false;
+  }
+  good = options_set(chat->options, name, bare.data) == EXIT_OK;
+  text_free(&bare);
+  return good;
+}
+
 static void chat_set(struct chat *chat, const char *rest) {
   const struct tombola_sampler_params before = chat->options->sampler, answer = chat->options->answer_sampler;
   char name[64];
@@ -95,7 +109,7 @@ static void chat_set(struct chat *chat, const char *rest) {
     return;
   }
   snprintf(name, sizeof(name), "%.*s", (int)length, rest);
-  if (options_set(chat->options, name, value) != EXIT_OK) return;
+  if (!set_value(chat, name, value)) return;
   if (engine_renew_sampler(&chat->engine, chat->options) == EXIT_OK) {
     options_show(chat->options, name, stderr);
     return;

@@ -20,11 +20,12 @@ bool chat_save(const struct conversation *conversation, const char *path) {
     good = message && yyjson_mut_obj_add_str(doc, message, "role", conversation->messages[i].role) &&
            yyjson_mut_obj_add_str(doc, message, "content", conversation->messages[i].content);
   }
+  errno = 0;
   if (!good)
     complain("out of memory");
   else if (!yyjson_mut_write_file(path, doc, YYJSON_WRITE_PRETTY | YYJSON_WRITE_NEWLINE_AT_END, NULL, &failure)) {
     good = false;
-    complain("cannot write %s: %s", path, failure.msg);
+    complain("cannot write %s: %s", path, errno ? strerror(errno) : failure.msg);
   }
   yyjson_mut_doc_free(doc);
   return good;

@@ -217,6 +217,8 @@ static int apply_checked(struct options *options, const struct assignment *assig
     note("%s: left out: %s", assignment->given, error.message);
     return EXIT_OK;
   }
+  if (assignment->origin == ORIGIN_FLAG && *assignment->given != '-') /* /set: the message names it well enough */
+    return complain_usage("%s", error.message);
   return complain_usage("%.*s: %s", (int)strcspn(assignment->given, "="), assignment->given, error.message);
 }
 
@@ -485,6 +487,8 @@ int options_set(struct options *options, const char *name, const char *text) {
   assignment.index = option_find(name, strlen(name), name[1] ? 2 : 1, options->command->bit);
   if (assignment.index == SIZE_MAX || !option_at(assignment.index, &assignment.option))
     return complain_usage("there is no option %.60s; /show lists them", name);
+  if (strcmp(assignment.option.name, "system") == 0)
+    return complain_usage("%.60s can't be changed here; /system TEXT sets the system message", name);
   if (!option_is_changeable(&assignment.option) || !(assignment.option.commands & options->command->bit))
     return complain_usage("%.60s can't be changed here; give it on the command line", name);
   assignment.text = text;

@@ -105,13 +105,15 @@ class Chat(support.Case):
 
     def test_set_and_show(self):
         model = self.script("cat", "dog", "z", steps=[98 + 1, 98 + 2])
-        result = self.chat(model, "/show\n/set temperature 0\n/set max-tokens 1\none\n/set stop og\n/set n 5\ntwo\n"
+        result = self.chat(model, "/show\n/set temperature 0\n/set max-tokens 1\none\n/set stop \"og\"\n/set n 5\ntwo\n"
                            "/set stop none\nthree\n/set ignore_eos yes\n/show temperature\n", "--greedy")
         self.check(result, 0, "cat\ncatd\ncatdog\n", "temperature ", "top-k ", 'stop                 "og"', "ignore-eos           yes")
         self.assertIn("flag ", result.stderr.decode().splitlines()[-1])
-        for line, text in (("/set", "/set NAME VALUE"), ("/set top-p 2", "top-p"), ("/set bogus 1", "no option bogus"),
+        for line, text in (("/set", "/set NAME VALUE"), ("/set top-p 2", "tombola: top_p must be in"), ("/set bogus 1", "no option bogus"),
                            ("/set model x", "can't be changed here"), ("/set max-tokens 0", "1 to"),
                            ("/set ignore-eos maybe", "true or false"), ("/show bogus", "no option bogus"),
+                           ("/set top-p 2\n/set temp x", "tombola: temperature"), ("/set stop \"\"", "empty"),
+                           ("/set system x", "/system TEXT"),
                            ("/set think-open none\n/set think-budget 5", "needs the markers")):
             result = self.chat(model, line + "\none\n", "--greedy")
             self.check(result, 0, "catdog\n", text)
@@ -136,7 +138,7 @@ class Chat(support.Case):
             self.write("bad.json", text)
             self.check(self.chat(self.script("a"), "one\n/load bad.json\n/undo\n"), 0, "a\n", "bad.json", "are forgotten", *wanted)
         self.check(self.chat(self.script("a"), "/load none.json\n/load\n/save\n"), 0, b"", "none.json", "/load needs", "/save needs")
-        self.check(self.chat(self.script("a"), "one\n/save no/such\n"), 0, "a\n", "cannot write no/such")
+        self.check(self.chat(self.script("a"), "one\n/save no/such\n"), 0, "a\n", "cannot write no/such: No such file")
 
     def test_stats_command(self):
         result = self.chat(self.script("a", "b"), "one\ntwo\n/stats\n")

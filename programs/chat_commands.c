@@ -56,7 +56,7 @@ static bool set_system(struct chat *chat, const char *text) {
 static void chat_system(struct chat *chat, const char *rest) {
   const char *text = strcmp(rest, "none") == 0 ? NULL : rest;
   if (!*rest) {
-    fprintf(stderr, "%s\n", chat->options->system ? chat->options->system : "(no system message)");
+    terminal_text(chat->options->system ? chat->options->system : "(no system message)");
     return;
   }
   if (!set_system(chat, text) || !conversation_set_system(&chat->conversation, text))

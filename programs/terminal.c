@@ -185,6 +185,14 @@ bool output_text(const char *text, size_t length) {
   return output_result(write_plain(stdout, text, length));
 }
 
+void terminal_text(const char *text) {
+  if (state.terminal)
+    write_plain(stderr, text, strlen(text));
+  else
+    fputs(text, stderr);
+  fputc('\n', stderr);
+}
+
 void terminal_reasoning(const char *text, size_t length) {
   if (!length) return;
   if (!state.reasons) fflush(stdout);

@@ -46,6 +46,9 @@ bool output_write(const char *text, size_t length);
 bool output_text(const char *text, size_t length);
 bool output_flush(void);
 
+/* A text of the person on standard error, with an end of line; on a terminal as output_text() has it. */
+void terminal_text(const char *text);
+
 /* Reasoning, dim, on standard error; the next message, or _end, begins a new line. */
 void terminal_reasoning(const char *text, size_t length);
 void terminal_reasoning_end(void);

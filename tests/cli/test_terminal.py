@@ -222,6 +222,15 @@ class Streams(support.Case):
         result = self.call("run", "-m", model, "-p", "Hi", "--greedy")
         self.assertEqual(result.stdout.decode(), "a\x1b[2J\x07\u009b\u00e9\tb\n")
 
+    def test_the_system_message_sends_none_either(self):
+        terminal = self.terminal("chat", "-m", self.script("a"), "--system", "one\n\x1b[31mtwo")
+        terminal.expect(PROMPT)
+        terminal.type("/system\r")
+        terminal.expect("one\r\n\ufffd[31mtwo\r\n")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_D)
+        self.assertEqual(terminal.wait(), 0)
+
     def test_progress(self):
         terminal = self.terminal("run", "-m", self.script("Hello"), "-p", "Hi " * 300)
         self.assertEqual(terminal.wait(), 0)

@@ -5,8 +5,10 @@
 #include "terminal.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the prompt
@@ -78,6 +80,18 @@ static int answer(struct engine *engine, const char *prompt) {
   return exit_status;
 }
 
+/* Says so where a prompt leaves out what another program has written for it. Asked after the model was loaded, when
+ * that has come; an empty pipe, which scripts leave open, is none. */
+static void note_unread_input(const struct options *options) {
+  struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+  struct stat kind;
+  bool reads = !options->prompt && (!options->file || strcmp(options->file, "-") == 0);
+  if (reads || fstat(STDIN_FILENO, &kind) != 0 || !S_ISFIFO(kind.st_mode)) return;
+  if (poll(&input, 1, 0) == 1 && (input.revents & POLLIN))
+    note("standard input is not read: the prompt is %s's; without it, or with --file -, it is the prompt",
+         options->prompt ? "--prompt" : "--file");
+}
+
 int run_once(struct options *options) {
   struct engine engine = {0};
   struct text prompt = {NULL, 0, 0};
@@ -86,6 +100,7 @@ int run_once(struct options *options) {
   if (exit_status == EXIT_OK) exit_status = engine_start(&engine, options);
   if (exit_status == EXIT_OK) {
     int finished;
+    note_unread_input(options);
     exit_status = answer(&engine, prompt.data);
     finished = engine_finish(&engine);
     if (exit_status == EXIT_OK) exit_status = finished;

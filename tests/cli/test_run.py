@@ -23,6 +23,21 @@ class Answers(support.Case):
         self.check(result, 0, "Hello\n")
         self.assertEqual(result.stderr, b"")
 
+    def test_input_that_is_not_read(self):
+        model, prompt = self.script("a"), self.write("prompt", "Hi")
+        for arguments, text, whose in (
+                (["-p", "Hi"], b"text", b"--prompt's"), (["-f", prompt], b"text", b"--file's"), (["-p", "Hi"], b"", None),
+                (["-p", "Hi", "--quiet"], b"text", None), (["-f", "-"], b"text", None), ([], b"text", None)):
+            reading, writing = os.pipe()  # filled before the program looks
+            os.write(writing, text)
+            os.close(writing)
+            result = subprocess.run([PROGRAM, "run", "-m", model, *arguments], stdin=reading, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, env=self.environment, timeout=support.WAIT)
+            os.close(reading)
+            self.check(result, 0, "a\n")
+            self.assertEqual(b"standard input is not read" in result.stderr, whose is not None, arguments)
+            self.assertIn(whose or b"", result.stderr)
+
     def test_no_limit(self):
         model = self.script("word ", after="repeat", context=700)
         result = self.call("run", "-m", model, "-p", "Hi", "-n", "-1")

@@ -74,7 +74,8 @@ static int sample_one(struct options *options) {
   return code;
 }
 
-/* Answers one line, a blank one too, so that the answers stay in step with the lines. False when standard output failed. */
+/* Answers one line, a blank one too, so that the answers stay in step with the lines. False when
+ * standard output failed. */
 static bool answer(char *line, size_t length) {
   struct sample_request request = {0};
   struct sample_result result = {0};

@@ -84,8 +84,8 @@ static enum tombola_status take_raw(struct bytes *bytes, size_t offset, enum tom
   size_t width = dtype == TOMBOLA_F32 ? 4 : 2;
   size_t size = bytes->size - offset;
   if (size == 0 || size % width != 0)
-    return sample_fail(error, TOMBOLA_FORMAT, "row", "%zu bytes are no row of %zu-byte numbers; a JSON array looks like [2, 1, 0]", size,
-                       width);
+    return sample_fail(error, TOMBOLA_FORMAT, "row",
+                       "%zu bytes are no row of %zu-byte numbers; a JSON array looks like [2, 1, 0]", size, width);
   memmove(bytes->data, bytes->data + offset, size);
   out->row = (struct tombola_row){.data = bytes->data, .count = size / width, .dtype = dtype};
   out->memory = bytes->data;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <termios.h>
 #include <unistd.h>
 #ifdef HAVE_LIBEDIT
@@ -22,8 +23,8 @@ enum { HISTORY_SIZE = 1000 };
 static struct {
   const char *prompt;
   const char *const *words; /* to complete to */
-  FILE *shown; /* where the prompt stands; NULL when nobody looks */
-  char *line;  /* of getline */
+  FILE *shown;              /* where the prompt stands; NULL when nobody looks */
+  char *line;               /* of getline */
   size_t room;
 #ifdef HAVE_LIBEDIT
   EditLine *editor;
@@ -119,11 +120,34 @@ static const char line_end_sign[] = "\xe2\x90\xa4"; /* U+2424, SYMBOL FOR NEWLIN
 enum { BRACKET = 6, SIGN = sizeof(line_end_sign) - 1, QUEUE = 64 };
 
 static struct {
-  char queue[QUEUE]; /* what comes before what is typed: bytes that looked like a bracket, the rest of a command */
+  char queue
+      [QUEUE]; /* what comes before what is typed: bytes that looked like a bracket, the rest of a command */
   size_t first, count;
   bool inside;
   bool after_return; /* the line feed that follows is the same line end */
 } paste;
+
+/* Waits for a key. A signal that comes between the last look at its flag and the wait must not be slept over, so it is
+ * let in only while pselect waits. */
+static bool await_key(void) {
+  sigset_t blocked, before;
+  fd_set input;
+  bool came = false;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGCONT);
+  sigaddset(&blocked, SIGWINCH);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
+  FD_ZERO(&input);
+  FD_SET(STDIN_FILENO, &input);
+  if (resized || continued)
+    errno = EINTR;
+  else
+    came = pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &before) > 0;
+  int reason = errno;
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = reason;
+  return came;
+}
 
 static ssize_t read_raw(char *byte) {
   if (paste.count) {
@@ -131,7 +155,7 @@ static ssize_t read_raw(char *byte) {
     paste.count--;
     return 1;
   }
-  return read(STDIN_FILENO, byte, 1);
+  return await_key() ? read(STDIN_FILENO, byte, 1) : -1;
 }
 
 static bool more_comes(void) {
@@ -235,7 +259,8 @@ static bool complete(EditLine *editor) {
     list_words(editor, info->buffer, length);
     return true;
   }
-  snprintf(paste.queue, sizeof(paste.queue), "%.*s%s", (int)(common - length), first + length, count == 1 ? " " : "");
+  snprintf(paste.queue, sizeof(paste.queue), "%.*s%s", (int)(common - length), first + length,
+           count == 1 ? " " : "");
   paste.first = 0;
   paste.count = strlen(paste.queue);
   return true;

@@ -162,8 +162,8 @@ int help_print_command(const struct command *command) {
              "                                   reasoning: --answer-temperature 0.2, --answer-top-k 5\n");
     if (command->bit & COMMAND_SAMPLES)
       printf("\nEach option has a variable: TOMBOLA_ARG_TOP_K=5 is --top-k 5. A flag goes before a variable, this before\n"
-             "a preset, this before what the model recommends (generation_config.json in its folder), this before the\n"
-             "dialect.\n"
+             "a preset, this before what the model recommends (generation_config.json in its folder, the GGUF file's\n"
+             "general.sampling keys), this before the dialect.\n"
              "\nDefaults are those of the dialect %s; another dialect has its own (--dialect NAME "
              "--print-config).\n",
              defaults.sampler.dialect);

@@ -10,6 +10,10 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#ifdef TOMBOLA_WITH_LLAMA
+#include <tombola/llama.h>
+#endif
+
 extern char **environ;
 
 bool assignments_add(struct assignments *assignments, const struct assignment *assignment) {
@@ -154,8 +158,8 @@ static int no_preset(const char *path, const char *preset, yyjson_val *presets) 
   return complain_usage("--preset: there is no preset \"%s\" in %s (there are %s)", preset, path, known);
 }
 
-static int read_preset(struct assignments *assignments, struct options *options, const char *preset, const char *path,
-                       yyjson_val *root) {
+static int read_preset(struct assignments *assignments, struct options *options, const char *preset,
+                       const char *path, yyjson_val *root) {
   yyjson_val *presets = yyjson_obj_get(root, "presets");
   yyjson_val *found = yyjson_obj_get(presets, preset);
   yyjson_obj_iter iter = yyjson_obj_iter_with(found);
@@ -189,10 +193,14 @@ int collect_preset(struct assignments *assignments, struct options *options, con
 /* generation_config.json of transformers, in the model's folder: its members, and the parameters that they are. */
 static const struct {
   const char *member, *name;
-} recommended[] = {{"temperature", "temperature"},       {"top_k", "top_k"},
-                   {"top_p", "top_p"},                   {"min_p", "min_p"},
-                   {"typical_p", "typical_p"},           {"repetition_penalty", "repeat_penalty"},
-                   {"epsilon_cutoff", "epsilon_cutoff"}, {"eta_cutoff", "eta_cutoff"}};
+} recommended[] = {{"temperature", "temperature"},
+                   {"top_k", "top_k"},
+                   {"top_p", "top_p"},
+                   {"min_p", "min_p"},
+                   {"typical_p", "typical_p"},
+                   {"repetition_penalty", "repeat_penalty"},
+                   {"epsilon_cutoff", "epsilon_cutoff"},
+                   {"eta_cutoff", "eta_cutoff"}};
 
 static int recommend(struct assignments *assignments, struct options *options, yyjson_val *root) {
   for (size_t i = 0; i < sizeof(recommended) / sizeof(recommended[0]); i++) {
@@ -208,6 +216,52 @@ static int recommend(struct assignments *assignments, struct options *options, y
   return EXIT_OK;
 }
 
+#ifdef TOMBOLA_WITH_LLAMA
+
+/* A GGUF file's own keys; those that aren't here have the parameter's name already. */
+static const struct {
+  const char *key, *name;
+} gguf_names[] = {{"sequence", "samplers"},
+                  {"temp", "temperature"},
+                  {"penalty_last_n", "repeat_last_n"},
+                  {"penalty_repeat", "repeat_penalty"}};
+
+struct gguf_values {
+  struct assignments *assignments;
+  struct options *options;
+  int exit_status;
+};
+
+static void take_gguf_value(void *context, const char *key, const char *value) {
+  struct gguf_values *values = context;
+  struct assignment assignment = {.origin = ORIGIN_MODEL, .given = "the model's general.sampling"};
+  for (size_t i = 0; i < sizeof(gguf_names) / sizeof(gguf_names[0]); i++)
+    if (strcmp(key, gguf_names[i].key) == 0) key = gguf_names[i].name;
+  assignment.index = option_find(key, strlen(key), 2, values->options->command->bit);
+  if (!option_at(assignment.index, &assignment.option)) return;
+  assignment.text = options_own(values->options, strdup(value));
+  if (!assignment.text || !assignments_add(values->assignments, &assignment))
+    values->exit_status = complain("out of memory");
+}
+
+/* A file that can't be read is the loader's to refuse. */
+static int recommend_gguf(struct assignments *assignments, struct options *options, const char *path) {
+  struct gguf_values values = {assignments, options, EXIT_OK};
+  if (access(path, R_OK) == 0) tombola_llama_recommended(path, take_gguf_value, &values);
+  return values.exit_status;
+}
+
+#else
+
+static int recommend_gguf(struct assignments *assignments, struct options *options, const char *path) {
+  (void)assignments;
+  (void)options;
+  (void)path;
+  return EXIT_OK;
+}
+
+#endif
+
 int collect_recommended(struct assignments *assignments, struct options *options, const char *model) {
   static const char prefix[] = "script:";
   char path[PATH_SIZE];
@@ -217,9 +271,15 @@ int collect_recommended(struct assignments *assignments, struct options *options
   if (!model && !path_default_model(path)) return EXIT_OK;
   if (!model) model = options_own(options, strdup(path));
   if (!model) return complain("out of memory");
-  if (strncmp(model, prefix, sizeof(prefix) - 1) == 0) model += sizeof(prefix) - 1;
+  if (strncmp(model, prefix, sizeof(prefix) - 1) == 0) {
+    model += sizeof(prefix) - 1;
+  } else {
+    exit_status = recommend_gguf(assignments, options, model);
+    if (exit_status != EXIT_OK) return exit_status;
+  }
   slash = strrchr(model, '/');
-  length = snprintf(path, sizeof(path), "%.*sgeneration_config.json", slash ? (int)(slash - model) + 1 : 0, model);
+  length =
+      snprintf(path, sizeof(path), "%.*sgeneration_config.json", slash ? (int)(slash - model) + 1 : 0, model);
   if (length < 0 || (size_t)length >= sizeof(path) || access(path, R_OK) != 0) return EXIT_OK;
   doc = yyjson_read_file(path, 0, NULL, NULL);
   if (!doc) {

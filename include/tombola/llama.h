@@ -36,6 +36,15 @@ TOMBOLA_API const struct tombola_backend *tombola_backend_llama(void);
  * how many there are. Any thread. */
 TOMBOLA_API size_t tombola_llama_templates(const char **names, size_t capacity);
 
+/* Given each sampling value that a GGUF file recommends: the key behind "general.sampling." ("top_k", "temp",
+ * "penalty_repeat"; llama.cpp's names) and the value as text. Both are valid during the call. */
+typedef void (*tombola_llama_recommended_fn)(void *context, const char *key, const char *value);
+
+/* Reads a file's keys, not its weights, and tells the recommended values in the file's order. FORMAT when it
+ * can't be read as GGUF. Any thread. */
+TOMBOLA_API enum tombola_status tombola_llama_recommended(const char *path, tombola_llama_recommended_fn each,
+                                                          void *context);
+
 /* The libllama that this was built with, "0.5.0-dev (0c1e570)"; static. */
 TOMBOLA_API const char *tombola_llama_version(void);
 

@@ -2,6 +2,7 @@
 """Where a value comes from: flags, TOMBOLA_ARG_*, presets, the model's recommendation, the dialect."""
 import json
 import os
+import struct
 
 import support
 from support import ids
@@ -98,6 +99,34 @@ class Sources(support.Case):
         self.check(result, 0, None, "generation_config.json: left out")
         self.write("generation_config.json", "{")
         self.check(self.call("run", "-m", model, "-p", "Hi", "-n", "1"), 0, "a\n", "is no JSON")
+
+    def test_recommended_by_a_gguf_file(self):
+        if b"libllama" not in self.call("--version").stdout:
+            self.skipTest("built without libllama")
+
+        def text(value):
+            return struct.pack("<Q", len(value)) + value.encode()
+
+        keys = [("general.architecture", 8, text("llama")), ("general.sampling.top_k", 5, struct.pack("<i", 7)),
+                ("general.sampling.temp", 6, struct.pack("<f", 0.25)),
+                ("general.sampling.penalty_repeat", 6, struct.pack("<f", 1.25)),
+                ("general.sampling.penalty_last_n", 4, struct.pack("<I", 9)),
+                ("general.sampling.sequence", 8, text("top_k;temperature")),
+                ("general.sampling.unheard_of", 8, text("x"))]
+        with open(self.path("m.gguf"), "wb") as file:
+            file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)))
+            for key, kind, value in keys:
+                file.write(text(key) + struct.pack("<I", kind) + value)
+        config = self.config("-m", "m.gguf")
+        for name, value in (("top-k", "7"), ("temperature", "0.25"), ("repeat-penalty", "1.25"), ("repeat-last-n", "9"),
+                            ("samplers", "top_k;temperature")):
+            self.assertEqual(config[name], {"value": value, "origin": "model"})
+        self.assertEqual(config["min-p"]["origin"], "dialect")
+        self.assertEqual(self.value("top-k", "-m", "m.gguf", "--top-k", "3"), ("3", "flag"))
+        self.write("generation_config.json", '{"top_k": 11}')
+        self.assertEqual(self.value("top-k", "-m", "m.gguf"), ("11", "model"))
+        self.write("cut.gguf", "GGUF")
+        self.assertEqual(self.value("min-p", "-m", "cut.gguf")[1], "dialect")
 
     def test_precedence(self):
         model = self.script("a")

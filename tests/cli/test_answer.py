@@ -32,6 +32,11 @@ class Endings(support.Case):
         self.assertEqual(self.run_json(model, "--stop", "xb")["text"], "a")
         self.assertEqual(self.run_json(model, "--stop", "xb", "--dialect", "minfer")["text"][:4], "axbx")
 
+    def test_each_end_token_ends(self):
+        for end in (0, 2):
+            answer = self.run_json(self.script("a", steps=[*ids("a"), end, *ids("a")]))
+            self.assertEqual((answer["text"], answer["tokens"], answer["finish_reason"]), ("a", ids("a"), "stop"))
+
     def test_min_tokens(self):
         model = self.script("a", steps=[*ids("a"), 0], after="repeat")
         self.assertEqual(len(self.run_json(model)["tokens"]), 1)

@@ -43,6 +43,7 @@ class Flags(support.Case):
             self.assertEqual(self.value(name, "--" + name), ("yes", "flag"))
             self.assertEqual(self.value(name), ("no", "default"))
         self.assertEqual(self.value("top-k", "--top_k", "7"), ("7", "flag"))
+        self.assertEqual(self.value("p-less", "--p-less"), ("true", "flag"))
 
     def test_defaults_come_from_the_dialect(self):
         ours = self.config()
@@ -50,6 +51,7 @@ class Flags(support.Case):
         self.assertEqual(ours["temperature"], {"value": "0.8", "origin": "dialect"})
         self.assertEqual(ours["seed"], {"value": "random", "origin": "dialect"})
         self.assertEqual(ours["max-tokens"], {"value": "512", "origin": "default"})
+        self.assertEqual(ours["kv"], {"value": "f16", "origin": "default"})
         rml = self.config("--dialect", "rml")
         self.assertEqual(rml["temperature"], {"value": "0.7", "origin": "dialect"})
         self.assertEqual(rml["repeat-penalty"]["value"], "1.1")

@@ -38,6 +38,19 @@ class Drafts(support.Case):
         result = self.call("run", "-m", model, "-p", "Hi", "--greedy", "-md", draft)
         self.check(result, 0, plain["text"] + "\n", "tokens accepted")
 
+    def test_the_draft_model_reads_what_the_model_reads(self):
+        # Rows that depend on the tokens before them: every draft is right only where those are the same.
+        model = self.script("a", "b", "c", "d", steps=[], hash=7)
+        stats = self.json("-m", model, "-md", model, "--ignore-eos", "-n", "40")["stats"]["speculation"]
+        self.assertGreater(stats["drafted"], 20)
+        self.assertEqual(stats["accepted"], stats["drafted"])
+        self.assertEqual(stats["rounds"], 8)  # 39 tokens after the first, by 4 drafts and one more
+
+    def test_no_draft_model(self):
+        flags = ["run", "-m", self.script("one"), "-p", "Hi", "-md"]
+        self.check(self.call(*flags, self.path("none.gguf")), 1, b"", "none.gguf")
+        self.check(self.call(*flags, "script:" + self.write("bad.json", '{"vocab": 5')), 1, b"", "bad.json")
+
     def test_other_vocabulary(self):
         result = self.call("run", "-m", self.script("one"), "-md", self.script("two", name="b.json"), "-p", "Hi")
         self.check(result, 2, b"", f"token {ids('one')[0]} is")

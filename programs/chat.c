@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what differs between the chats of the engines that the dialects follow
- * -------------------------------------- */
+/* ---- what differs between the chats of the engines that the dialects follow ---- */
 
 /* rml-chat quits on an empty line; others take no notice of one. */
 static const struct {
@@ -25,8 +24,7 @@ bool chat_empty_line_quits(const struct chat *chat) {
   return false;
 }
 
-/* ---- turns
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- turns ---- */
 
 static void add_totals(struct chat_totals *totals, const struct turn *turn) {
   totals->turns += turn->end <= TURN_STOPPED;

@@ -10,8 +10,7 @@ enum rest { REST_NONE, REST_OPTIONAL, REST_NEEDED };
 
 static void chat_help(struct chat *chat, const char *rest);
 
-/* ---- the conversation
- * -------------------------------------------------------------------------------------------- */
+/* ---- the conversation ---- */
 
 static void out_of_memory(struct chat *chat) {
   chat->exit_status = complain("out of memory");
@@ -82,8 +81,7 @@ static void chat_load_command(struct chat *chat, const char *rest) {
     note("the conversation of %s goes on, %zu messages", rest, chat->conversation.count);
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 /* A value may stand in quotes, as on a command line; false after a complaint. */
 static bool set_value(struct chat *chat, const char *name, const char *value) {
@@ -142,8 +140,7 @@ static void chat_exit(struct chat *chat, const char *rest) {
   chat->leaves = true;
 }
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 /* A command, its other names, separated by spaces, what follows it, and what it does. */
 static const struct {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- messages
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 bool conversation_add(struct conversation *conversation, const char *role, const char *content) {
   size_t size = (conversation->count + 1) * sizeof(*conversation->messages);
@@ -80,8 +79,7 @@ void conversation_free(struct conversation *conversation) {
   *conversation = (struct conversation){0};
 }
 
-/* ---- messages to tokens
- * ------------------------------------------------------------------------------------------ */
+/* ---- messages to tokens ---- */
 
 /* Without a chat format an answer continues its question, and the next question begins a line. */
 static enum tombola_status render_plain(const struct conversation *conversation, struct text *out) {
@@ -181,8 +179,7 @@ static enum tombola_status encode(const struct conversation *conversation, const
   return status;
 }
 
-/* ---- one answer
- * -------------------------------------------------------------------------------------------------- */
+/* ---- one answer ---- */
 
 static void end_turn(struct turn *turn, enum turn_end end, int exit_status) {
   turn->end = end;

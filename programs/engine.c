@@ -165,8 +165,7 @@ static int make_speculation(struct engine *engine) {
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
-/* ---- files
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static int open_files(struct engine *engine) {
   const struct options *options = engine->options;

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- what the engines do differently
- * ----------------------------------------------------------------------------- */
+/* ---- what the engines do differently ---- */
 
 /* minfer looks for stop strings where a token ends, and holds nothing back; rMLX looks for markers inside one token
  * and counts the budget by tokens. */
@@ -24,8 +23,7 @@ static const struct customs *find_customs(const char *dialect) {
   return row;
 }
 
-/* ---- the stream
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the stream ---- */
 
 /* What the callbacks of a generation need. */
 struct stream {
@@ -123,8 +121,7 @@ static void finish_line(const struct stream *stream) {
   output_flush();
 }
 
-/* ---- the generation
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the generation ---- */
 
 /* The parameters of one generation, and what they point to. */
 struct setting {

@@ -44,8 +44,7 @@ bool line_is_interactive(void) {
   return find_shown() != NULL;
 }
 
-/* ---- plain
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- plain ---- */
 
 static enum line_result read_plain(const char **line, size_t *length) {
   ssize_t got;
@@ -64,8 +63,7 @@ static enum line_result read_plain(const char **line, size_t *length) {
   return LINE_READ;
 }
 
-/* ---- with libedit
- * ------------------------------------------------------------------------------------------------ */
+/* ---- with libedit ---- */
 
 #ifdef HAVE_LIBEDIT
 
@@ -215,8 +213,7 @@ static size_t restore_line_ends(char *line, size_t length) {
   return to;
 }
 
-/* ---- completion
- * -------------------------------------------------------------------------------------------------- */
+/* ---- completion ---- */
 
 /* How much of the words that begin with this text is the same in all of them. */
 static size_t common_length(const char *text, size_t length, const char **first, size_t *count) {
@@ -349,8 +346,7 @@ static void stop_editor(void) {
 
 #endif
 
-/* ---- both
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- both ---- */
 
 /* Text is UTF-8 even where the environment names no locale; only how characters are read is set. */
 static void set_locale(void) {

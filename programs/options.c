@@ -11,8 +11,7 @@
 #include <string.h>
 #include <tombola/session.h>
 
-/* ---- a hint for typing errors
- * ------------------------------------------------------------------------------------ */
+/* ---- a hint for typing errors ---- */
 
 enum { NAME_MAX_LENGTH = 40 };
 
@@ -71,8 +70,7 @@ static int complain_unknown(const struct command *command, const char *argument,
   return complain_usage("unknown option %.*s; see tombola %s --help", shown, argument, command->name);
 }
 
-/* ---- collecting
- * -------------------------------------------------------------------------------------------------- */
+/* ---- collecting ---- */
 
 /* Reads one argument that begins with '-', and the next one when it is its value. Returns the number of
  * arguments that were used, 0 after a complaint. */
@@ -145,8 +143,7 @@ static int collect_arguments(struct assignments *assignments, struct options *op
   return EXIT_OK;
 }
 
-/* ---- applying
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- applying ---- */
 
 /* The option as its source spells it; a flag by its canonical name. */
 static const char *spelled(const struct assignment *assignment, char *name, size_t size) {
@@ -314,8 +311,7 @@ static int apply_all(struct options *options, const struct assignments *assignme
   return exit_status;
 }
 
-/* ---- the whole
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static bool set_defaults(struct options *options, const struct command *command) {
   struct option option;
@@ -403,8 +399,7 @@ int options_parse(struct options *options, const struct command *command, int ar
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
-/* ---- later changes
- * ----------------------------------------------------------------------------------------------- */
+/* ---- later changes ---- */
 
 bool option_is_changeable(const struct option *option) {
   static const char *const others[] = {"timings", "stats", "logprobs", "logprobs-stage", "greedy", NULL};

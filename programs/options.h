@@ -17,8 +17,7 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 struct options;
 
-/* ---- commands
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- commands ---- */
 
 /* A set of commands, for the `commands` member of an option's row. */
 enum {
@@ -57,8 +56,7 @@ int command_bench(struct options *options);
 int command_dialects(struct options *options);
 int command_selftest(struct options *options);
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- values ---- */
 
 enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -157,8 +155,7 @@ struct options {
   unsigned char *origins; /* enum option_origin of each option */
 };
 
-/* ---- the table
- * --------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 /* What an option's value is, and with that the type of the member that `offset` names. */
 enum option_kind {
@@ -284,8 +281,7 @@ void option_show_bias(const struct options *options, char *text, size_t size);
 void option_show_seed(const struct options *options, char *text, size_t size);
 void option_show_dialect(const struct options *options, char *text, size_t size);
 
-/* ---- parsing
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- parsing ---- */
 
 /* Fills `options` from the arguments that follow the command. Returns EXIT_OK, or says on standard error what
  * is wrong and returns EXIT_USAGE (EXIT_FAILED when there is no memory). The structure is to be freed either

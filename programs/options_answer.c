@@ -23,8 +23,7 @@ static enum tombola_status refuse(struct tombola_error *error, const char *param
   return TOMBOLA_INVALID_ARGUMENT;
 }
 
-/* ---- lists of texts
- * ---------------------------------------------------------------------------------------------- */
+/* ---- lists of texts ---- */
 
 /* What the library takes of one list. */
 enum { TEXTS_MAX = 16384 };
@@ -86,8 +85,7 @@ void options_free_answer(struct options *options) {
   free_texts(options->bans, options->n_bans);
 }
 
-/* ---- the guard against loops
- * ------------------------------------------------------------------------------------- */
+/* ---- the guard against loops ---- */
 
 enum tombola_status option_set_loop_guard(struct options *options, const char *text,
                                           struct tombola_error *error) {
@@ -114,8 +112,7 @@ void option_show_loop_guard(const struct options *options, char *text, size_t si
     snprintf(text, size, "off");
 }
 
-/* ---- drafts
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- drafts ---- */
 
 bool option_draft_is_number(const char *text) {
   return *text && text[strspn(text, "0123456789")] == '\0';
@@ -164,8 +161,7 @@ void option_show_draft_kind(const struct options *options, char *text, size_t si
     if ((int)draft_kinds[i].kind == kind) snprintf(text, size, "%s", draft_kinds[i].name);
 }
 
-/* ---- biases in a file
- * -------------------------------------------------------------------------------------------- */
+/* ---- biases in a file ---- */
 
 enum tombola_status option_set_bias_file(struct options *options, const char *text,
                                          struct tombola_error *error) {

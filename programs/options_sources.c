@@ -103,8 +103,7 @@ int collect_environment(struct assignments *assignments, struct options *options
   return EXIT_OK;
 }
 
-/* ---- presets
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- presets ---- */
 
 /* A value of JSON as the command line would have it. NULL: none of text, number and truth value. */
 static const char *text_of(struct options *options, yyjson_val *value) {
@@ -187,8 +186,7 @@ int collect_preset(struct assignments *assignments, struct options *options, con
   return exit_status;
 }
 
-/* ---- what the model recommends
- * ----------------------------------------------------------------------------------- */
+/* ---- what the model recommends ---- */
 
 /* generation_config.json of transformers, in the model's folder: its members, and the parameters that they are. */
 static const struct {

@@ -37,8 +37,7 @@ static void append(char *text, size_t size, const char *format, ...) {
   va_end(arguments);
 }
 
-/* ---- dialect, greedy
- * --------------------------------------------------------------------------------------------- */
+/* ---- dialect, greedy ---- */
 
 enum tombola_status option_set_dialect(struct options *options, const char *text,
                                        struct tombola_error *error) {
@@ -56,8 +55,7 @@ enum tombola_status option_set_greedy(struct options *options, const char *text,
   return tombola_sampler_params_set(&options->sampler, "temperature", "0", error);
 }
 
-/* ---- seed
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- seed ---- */
 
 /* A sampler's seed, as these parameters give it. */
 static bool try_seed(const struct tombola_sampler_params *params, uint64_t *seed) {
@@ -81,8 +79,7 @@ void option_show_seed(const struct options *options, char *text, size_t size) {
     snprintf(text, size, "%s", "");
 }
 
-/* ---- order of the stages
- * ----------------------------------------------------------------------------------------- */
+/* ---- order of the stages ---- */
 
 /* Adds the stage of that name; the names that there are stand in the message when it is none. */
 static enum tombola_status add_stage(struct options *options, const char *name, struct tombola_error *error) {
@@ -146,8 +143,7 @@ void option_show_samplers(const struct options *options, char *text, size_t size
     append(text, size, "%s%s", i ? ";" : "", names[i]);
 }
 
-/* ---- lists
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 size_t option_ids_room(const char *text) {
   return strlen(text) / 2 + 1;
@@ -228,8 +224,7 @@ void option_show_breakers(const struct options *options, char *text, size_t size
     append(text, size, "%s\"%s\"", i ? " " : "", sampler->dry_sequence_breakers[i]);
 }
 
-/* ---- biases
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- biases ---- */
 
 static enum tombola_status bad_bias(struct tombola_error *error, const char *text) {
   return fail(error, TOMBOLA_INVALID_ARGUMENT, "logit_bias",

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <yyjson.h>
 
-/* ---- statistics
- * -------------------------------------------------------------------------------------------------- */
+/* ---- statistics ---- */
 
 static bool add_speculation(yyjson_mut_doc *doc, yyjson_mut_val *stats,
                             const struct tombola_speculation_stats *speculation) {
@@ -64,8 +63,7 @@ char *turn_stats_json(const struct turn *turn, const struct engine *engine) {
   return json;
 }
 
-/* ---- tokens
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- tokens ---- */
 
 /* A token's id and text; bytes that are no text stand in "hex" as well. */
 static bool add_token(yyjson_mut_doc *doc, yyjson_mut_val *object, const struct engine *engine, tombola_token token) {
@@ -132,8 +130,7 @@ char *token_json(const struct tombola_token_event *event, const struct engine *e
   return json;
 }
 
-/* ---- the answer
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static bool add_records(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct turn *turn,
                         const struct engine *engine) {

@@ -11,8 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the prompt
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the prompt ---- */
 
 static int read_stream(FILE *stream, const char *name, struct text *prompt) {
   if (!text_add_stream(prompt, stream)) return complain("cannot read %s: %s", name, strerror(errno));
@@ -52,8 +51,7 @@ static int read_prompt(const struct options *options, struct text *prompt) {
   return EXIT_OK;
 }
 
-/* ---- --json
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- --json ---- */
 
 static int print_json(const struct turn *turn, const struct engine *engine) {
   char *json = turn_json(turn, engine);
@@ -63,8 +61,7 @@ static int print_json(const struct turn *turn, const struct engine *engine) {
   return turn->exit_status;
 }
 
-/* ---- the answer
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static int answer(struct engine *engine, const char *prompt) {
   struct conversation conversation = {0};

@@ -24,8 +24,7 @@ static struct {
   bool reasons_begin;   /* and nothing stands on it yet */
 } state;
 
-/* ---- messages
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 /* One line, cut at LINE_SIZE. What users and files put into it can't send commands to the terminal. */
 TERMINAL_PRINTF(3, 0)
@@ -77,8 +76,7 @@ void terminal_dim(const char *format, ...) {
   va_end(arguments);
 }
 
-/* ---- the terminal
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the terminal ---- */
 
 static bool is_set(const char *name) {
   const char *value = getenv(name);
@@ -110,8 +108,7 @@ bool terminal_color(void) {
   return state.color;
 }
 
-/* ---- progress
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- progress ---- */
 
 enum { BAR_WIDTH = 30 };
 
@@ -140,8 +137,7 @@ void progress_clear(void) {
   state.bar = false;
 }
 
-/* ---- standard output
- * --------------------------------------------------------------------------------------------- */
+/* ---- standard output ---- */
 
 static bool output_result(bool good) {
   if (!good && !state.output_error) state.output_error = errno ? errno : EIO;
@@ -227,8 +223,7 @@ int output_finish(void) {
   return complain("cannot write to standard output: %s", strerror(state.output_error));
 }
 
-/* ---- signals
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- signals ---- */
 
 static volatile sig_atomic_t mode = INTERRUPT_LEAVES;
 static volatile sig_atomic_t count;

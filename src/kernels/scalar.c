@@ -24,7 +24,7 @@ static float float_of(uint32_t bits) {
   return x;
 }
 
-/* ---- conversions ------------------------------------------------------------------------------------------------- */
+/* ---- conversions ---- */
 
 /* As F16C converts: exact, and a signalling NaN becomes quiet. */
 float tombola__f16_to_f32(uint16_t half) {
@@ -38,7 +38,7 @@ float tombola__f16_to_f32(uint16_t half) {
 
 float tombola__bf16_to_f32(uint16_t bits) { return float_of((uint32_t)bits << 16); }
 
-/* ---- the exponential --------------------------------------------------------------------------------------------- */
+/* ---- the exponential ---- */
 
 float tombola__exp(float x) {
   if (!(x >= EXP_CUT)) return 0.0f;
@@ -54,7 +54,7 @@ float tombola__exp(float x) {
   return float_of(bits_of(p) + (bits_of(shifted) << 23));
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 uint64_t tombola__allowed64(size_t count, const uint32_t *mask, size_t block) {
   size_t left = count - block * TOMBOLA__BLOCK;

@@ -88,8 +88,7 @@ static void exp_has_the_same_bits_everywhere(void **state) {
   }
 }
 
-/* ---- conversions
- * ------------------------------------------------------------------------------------------------- */
+/* ---- conversions ---- */
 
 /* IEEE 754 binary16 by its definition. */
 static double half_value(uint16_t half) {

@@ -14,8 +14,7 @@
 #define MOST        151936
 #define MOST_BLOCKS ((MOST + 63) / 64)
 
-/* ---- rows to try
- * ------------------------------------------------------------------------------------------------- */
+/* ---- rows to try ---- */
 
 enum content {
   PLAIN,  /* what logits look like */
@@ -107,8 +106,7 @@ static const uint32_t *make_mask(struct support_rng *rng, size_t n, enum mask_ki
   return mask;
 }
 
-/* ---- one row through every kernel
- * -------------------------------------------------------------------------------- */
+/* ---- one row through every kernel ---- */
 
 static size_t block_count(size_t n) {
   return (n + 63) / 64;
@@ -354,8 +352,7 @@ static void check_length(size_t n, struct support_rng *rng) {
   }
 }
 
-/* ---- tests
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void every_short_length(void **state) {
   (void)state;
@@ -500,8 +497,7 @@ static void counts_and_maxima_of_any_length(void **state) {
   }
 }
 
-/* ---- set-up
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- set-up ---- */
 
 static int make_memories(void **state) {
   (void)state;

@@ -9,8 +9,7 @@
 #include <tombola/text.h>
 #include <tombola/vocabulary.h>
 
-/* ---- the slow decoder
- * -------------------------------------------------------------------------------------------- */
+/* ---- the slow decoder ---- */
 
 /* Whether [low, high] holds a code point that needs `length` bytes. */
 static bool holds_code_point(uint32_t low, uint32_t high, size_t length) {
@@ -67,8 +66,7 @@ static size_t slow_text(const unsigned char *bytes, size_t n, char *out, size_t 
   return written;
 }
 
-/* ---- worked cases
- * ------------------------------------------------------------------------------------------------ */
+/* ---- worked cases ---- */
 
 #define MOST_PIECES 5
 
@@ -162,8 +160,7 @@ static void case_c04_byte_tokens_are_bytes(void **state) {
   tombola_vocabulary_free(vocabulary);
 }
 
-/* ---- properties
- * -------------------------------------------------------------------------------------------------- */
+/* ---- properties ---- */
 
 /* Pushes the bytes cut behind each i for which bit i of `cuts` is set (the last piece takes the rest), and
  * compares the text with the slow decoder's. After each piece, what is held must be exactly what isn't whole

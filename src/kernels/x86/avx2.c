@@ -15,7 +15,7 @@
 #define AVX2        __attribute__((target("avx2,fma,f16c,popcnt")))
 #define AVX2_INLINE __attribute__((target("avx2,fma,f16c,popcnt"), always_inline))
 
-/* ---- masks ------------------------------------------------------------------------------------------------------- */
+/* ---- masks ---- */
 
 /* The bits of the eight tokens of vector k of block b: x86 is little-endian, so they are one byte of the words. */
 static inline AVX2_INLINE unsigned mask_byte(const uint32_t *mask, size_t b, size_t k) {
@@ -32,7 +32,7 @@ static inline AVX2_INLINE __m256 mask_vector(__m256 x, const uint32_t *mask, siz
   return _mm256_blendv_ps(_mm256_set1_ps(-__builtin_inff()), x, keep);
 }
 
-/* ---- maxima ------------------------------------------------------------------------------------------------------ */
+/* ---- maxima ---- */
 
 /* As in scalar.c: a maximum is never -0. */
 static inline AVX2_INLINE __m256 positive_zero(__m256 x) { return _mm256_add_ps(x, _mm256_setzero_ps()); }
@@ -59,7 +59,7 @@ static inline AVX2_INLINE float max_lanes(__m256 x) {
   return _mm_cvtss_f32(m) + 0.0f;
 }
 
-/* ---- the exponential --------------------------------------------------------------------------------------------- */
+/* ---- the exponential ---- */
 
 /* tombola__exp on eight lanes, operation for operation. Below the cut and for NaN the comparison is false. */
 static inline AVX2_INLINE __m256 exp8(__m256 x) {
@@ -178,7 +178,7 @@ static AVX2 void moments64(const float *x, float origin, struct tombola__moments
   end_moments(&l, moments);
 }
 
-/* ---- selection --------------------------------------------------------------------------------------------------- */
+/* ---- selection ---- */
 
 /* For each set of lanes, as the bits of a byte, the numbers of those lanes in ascending order, a byte each. */
 #define BITS_BELOW(m, i) /* how many of the bits 0 to i - 1 of m are set */                                            \
@@ -261,7 +261,7 @@ static AVX2 float max_of(const float *values, size_t n) {
   return most + 0.0f;
 }
 
-/* ---- the last, short block --------------------------------------------------------------------------------------- */
+/* ---- the last, short block ---- */
 
 static AVX2 int last_block_max(const struct tombola_row *row, const uint32_t *mask, float *maxima) {
   size_t b = row->count / TOMBOLA__BLOCK;
@@ -296,7 +296,7 @@ static AVX2 size_t gather_last_block(const struct tombola_row *row, const uint32
   return count;
 }
 
-/* ---- rows of each dtype ------------------------------------------------------------------------------------------ */
+/* ---- rows of each dtype ---- */
 
 static inline AVX2_INLINE __m256 load8_f32(const void *data, size_t i) {
   return _mm256_loadu_ps((const float *)data + i);
@@ -402,7 +402,7 @@ static const struct tombola__kernels table = {
     .max = max_of,
 };
 
-/* ---- the machine ------------------------------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
 /* Whether the system saves the vector registers: bits 1 (SSE) and 2 (AVX) of XCR0. Only after OSXSAVE is known. */
 static bool system_saves_ymm(void) {

@@ -51,10 +51,6 @@ const char *tombola_stage_find(const char *name) {
   return stage ? stage->name : NULL;
 }
 
-const struct tombola__dialect *tombola__dialect_at(size_t index) {
-  return index < TOMBOLA__COUNT(dialects) ? dialects[index] : NULL;
-}
-
 size_t tombola_dialect_count(void) {
   return TOMBOLA__COUNT(dialects);
 }

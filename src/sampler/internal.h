@@ -493,7 +493,5 @@ void tombola__write_probs(const struct tombola_sampler *s, float *probs);
 /* After a draw, with the candidates as it left them: what was asked for (logprobs.c). Destroys them. */
 void tombola__logprobs_note(struct tombola_sampler *s, const struct tombola_row *row,
                             const struct tombola_mask *mask, tombola_token token);
-/* The registries. */
-const struct tombola__dialect *tombola__dialect_at(size_t index);
 
 #endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine that reads a text byte by byte. It follows every reading that is still possible: a reading is a thread,
+ * the place in the innermost open thing and a link to the frames around it. A thread that can't be completed is never
+ * made, so that a text is good as long as there is a thread.
+ *
+ *   bytes ──▶ threads ──┬─ json.c   values by shape: objects, arrays, strings, numbers, literals, white space
+ *                       ├─ rules.c  grammars: rules over languages (GBNF, regular expressions, choices)
+ *                       └─ mix.c    free text, triggers, and what they begin
+ *
+ * Frames are immutable and shared by threads. The machine is a stack: each byte is a level, and going back by n bytes
+ * drops n levels with what they made. Whoever uses a machine holds the grammar's lock: reading makes states. */
+#ifndef TOMBOLA_MACHINE_H
+#define TOMBOLA_MACHINE_H
+
+#include "shape.h"
+
+/* What is around a thread, innermost first. Parts put their own members behind it. */
+struct tombola__frame {
+  const struct tombola__frame *up; /* NULL: the outermost */
+  uint64_t key[2]; /* of all that matters in this frame and those around it, for the keys of masks */
+  uint8_t part;    /* enum tombola__part: whose frame it is */
+  uint8_t kind;    /* the part's */
+  uint16_t depth;  /* frames around it */
+};
+
+enum tombola__part { TOMBOLA__JSON, TOMBOLA__RULES, TOMBOLA__MIX, TOMBOLA__DONE };
+
+/* A place. What kind, phase and a to e mean is the part's own business; two threads with the same bytes are the same
+ * place, so that unused members must be 0. */
+struct tombola__thread {
+  const struct tombola__frame *up;
+  uint8_t part; /* DONE: the text is complete and nothing may follow */
+  uint8_t kind;
+  uint16_t phase;
+  uint32_t a, b, c, d, e;
+};
+
+/* What a grammar has been compiled to. Immutable. */
+struct tombola__program {
+  enum tombola__part part;
+  tombola__formula formula;           /* JSON */
+  const struct tombola__rules *rules; /* RULES */
+  const struct tombola__mix *mix;     /* MIX; a free prelude too */
+};
+
+struct tombola__machine;
+
+enum tombola_status tombola__machine_new(struct tombola__store *store, const struct tombola__program *program,
+                                         const struct tombola_allocator *allocator,
+                                         struct tombola__machine **out);
+void tombola__machine_free(struct tombola__machine *m);
+
+/* Reads a byte: false when nothing that begins with the text and it can be completed (nothing changes then), or after a
+ * failure of the store (nothing changes either; look at store->status). */
+bool tombola__machine_push(struct tombola__machine *m, uint8_t byte);
+void tombola__machine_pop(struct tombola__machine *m, size_t bytes);
+
+size_t tombola__machine_length(const struct tombola__machine *m); /* bytes read */
+const uint8_t *tombola__machine_text(const struct tombola__machine *m);
+bool tombola__machine_complete(const struct tombola__machine *m); /* the text may end here */
+bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte may follow */
+
+/* Texts of code points that may all follow here (in a JSON string without those that need an escape): what of a
+ * vocabulary is allowed without looking at it. False: none. */
+bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out);
+
+/* Two places with the same key allow the same texts of up to `horizon` bytes. */
+void tombola__machine_key(struct tombola__machine *m, size_t horizon, uint64_t key[2]);
+
+/* Whether some reading is inside a grammar (not in free text). */
+bool tombola__machine_engaged(const struct tombola__machine *m);
+
+/* ---- for the parts ---- */
+
+/* Memory of the level that is being made, zeroed, aligned to 8; NULL after a failure of the store. */
+void *tombola__machine_take(struct tombola__machine *m, size_t size);
+
+/* Adds a reading of the text with the byte that is being read; the same place twice is one. */
+void tombola__machine_emit(struct tombola__machine *m, const struct tombola__thread *thread);
+
+/* The thing inside of `up` has ended with the byte that is being read: goes on in what is around it. By up->part, to the
+ * part's _return; NULL: emits DONE. */
+void tombola__machine_return(struct tombola__machine *m, const struct tombola__frame *up);
+
+/* The thing inside of `up` may have ended in front of the byte that is being read (a number, a language that accepts):
+ * makes the places that follow _return, and reads the byte in each of them at once. */
+void tombola__machine_return_before(struct tombola__machine *m, const struct tombola__frame *up,
+                                    uint8_t byte);
+
+/* The part's functions. _start emits the first places of a text that begins here, inside of `up`; _step reads one byte
+ * in one place; _return goes on after the thing inside of `up` ended; _complete: may the text end in this place? */
+struct tombola__store *tombola__machine_store(const struct tombola__machine *m);
+
+void tombola__json_start(struct tombola__machine *m, tombola__formula f, const struct tombola__frame *up);
+void tombola__json_step(struct tombola__machine *m, const struct tombola__thread *thread, uint8_t byte);
+void tombola__json_return(struct tombola__machine *m, const struct tombola__frame *up);
+bool tombola__json_complete(struct tombola__machine *m, const struct tombola__thread *thread);
+bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thread *thread,
+                           struct tombola__freedom *out);
+void tombola__json_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
+                       uint64_t key[2]);
+void tombola__rules_start(struct tombola__machine *m, const struct tombola__rules *rules,
+                          const struct tombola__frame *up);
+void tombola__rules_step(struct tombola__machine *m, const struct tombola__thread *thread, uint8_t byte);
+void tombola__rules_return(struct tombola__machine *m, const struct tombola__frame *up);
+bool tombola__rules_complete(struct tombola__machine *m, const struct tombola__thread *thread);
+bool tombola__rules_freedom(struct tombola__machine *m, const struct tombola__thread *thread,
+                            struct tombola__freedom *out);
+void tombola__rules_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
+                        uint64_t key[2]);
+
+void tombola__mix_start(struct tombola__machine *m, const struct tombola__mix *mix,
+                        const struct tombola__frame *up);
+void tombola__mix_step(struct tombola__machine *m, const struct tombola__thread *thread, uint8_t byte);
+void tombola__mix_return(struct tombola__machine *m, const struct tombola__frame *up);
+bool tombola__mix_complete(struct tombola__machine *m, const struct tombola__thread *thread);
+bool tombola__mix_freedom(struct tombola__machine *m, const struct tombola__thread *thread,
+                          struct tombola__freedom *out);
+void tombola__mix_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
+                      uint64_t key[2]);
+bool tombola__mix_engaged(const struct tombola__machine *m, const struct tombola__thread *thread);
+
+/* ---- compiling what isn't JSON ---- */
+
+/* FORMAT (offset: where), UNSUPPORTED (left recursion, by the rule's name), the store's status. */
+enum tombola_status tombola__gbnf(struct tombola__store *s, const char *text, size_t length, const char *root,
+                                  const struct tombola__rules **out, struct tombola_error *error);
+/* The rules that are one language. */
+const struct tombola__rules *tombola__rules_of(struct tombola__store *s, tombola__lang lang);
+
+struct tombola__mix_part {
+  struct tombola_bytes trigger, end; /* end: {NULL, 0} for none */
+  bool include_trigger;
+  struct tombola__program program;
+};
+/* `prelude`: free text until the first `{` or `[`, then parts[0], once. */
+enum tombola_status tombola__mix_new(struct tombola__store *s, const struct tombola__mix_part *parts,
+                                     size_t n, bool prelude, const struct tombola__mix **out,
+                                     struct tombola_error *error);
+
+#endif

@@ -58,7 +58,7 @@ static enum tombola_status explain(const tombola_sampler *sampler, enum tombola_
 static enum tombola_status list_and_draw(tombola_sampler *sampler, const struct sample_request *request,
                                          struct sample_result *result) {
   const struct tombola_row *row = &request->row.row;
-  const struct tombola_mask mask = {request->mask_words, request->mask_count};
+  const struct tombola_mask mask = {request->mask_words, request->mask_count, NULL, 0};
   const struct tombola_mask *allowed = request->mask_words ? &mask : NULL;
   for (size_t i = 0; i < request->n_history; i++) {
     enum tombola_status status = tombola_sampler_accept(sampler, request->history[i]);

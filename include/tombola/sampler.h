@@ -33,6 +33,10 @@ struct tombola_row {
 struct tombola_mask {
   const uint32_t *words; /* (count + 31) / 32 words; bits beyond count are ignored */
   size_t count;          /* must equal the row's */
+  /* The tokens that it allows, ascending, where whoever made it lists them because they are few: then only the
+   * row's values in their neighbourhood are read. They must be those that the words allow. NULL: not listed. */
+  const tombola_token *ids;
+  size_t n_ids;
 };
 
 /* ---- parameters ---- */
@@ -334,7 +338,8 @@ TOMBOLA_API enum tombola_status tombola_speculative_accept(tombola_sampler *samp
  * excludes is never accepted; then the stages that learn from a choice do. Without q (NULL), or where q is
  * certain of the draft, or greedily, a token is sampled and accepted if it is the draft. Doesn't accept the token.
  * Statuses as tombola_sampler_sample and tombola_speculative_accept. */
-TOMBOLA_API enum tombola_status tombola_sampler_verify(tombola_sampler *sampler, const struct tombola_row *row,
+TOMBOLA_API enum tombola_status tombola_sampler_verify(tombola_sampler *sampler,
+                                                       const struct tombola_row *row,
                                                        const struct tombola_mask *mask, tombola_token draft,
                                                        const float *q, float *p, size_t count, int *accepted,
                                                        tombola_token *token);
@@ -343,7 +348,8 @@ TOMBOLA_API enum tombola_status tombola_sampler_verify(tombola_sampler *sampler,
  * target's, its generator goes another way, which the state of the target's decides. So what it draws is
  * independent of what the target is going to draw, and the same each time the run is repeated. INVALID_ARGUMENT:
  * no clone of the target, or the target itself; NO_MEMORY. */
-TOMBOLA_API enum tombola_status tombola_sampler_follow(tombola_sampler *sampler, const tombola_sampler *target);
+TOMBOLA_API enum tombola_status tombola_sampler_follow(tombola_sampler *sampler,
+                                                       const tombola_sampler *target);
 
 /* 1 where the dialect's engine refuses to speculate with these parameters (rMLX, when it samples). The functions above
  * work all the same: it is for whoever offers speculation under the engine's name. */
@@ -363,9 +369,9 @@ struct tombola_logprob {
 };
 
 struct tombola_logprobs {
-  tombola_token token; /* the chosen one, or TOMBOLA_NO_TOKEN */
-  float logprob;       /* its own, whether or not it is in `top`; -inf when it can't occur */
-  size_t rank;         /* how many tokens come before it; SIZE_MAX when it can't occur */
+  tombola_token token;               /* the chosen one, or TOMBOLA_NO_TOKEN */
+  float logprob;                     /* its own, whether or not it is in `top`; -inf when it can't occur */
+  size_t rank;                       /* how many tokens come before it; SIZE_MAX when it can't occur */
   const struct tombola_logprob *top; /* most likely first, the lowest id first of equals */
   size_t count;                      /* of top: what was asked for, fewer where fewer can occur */
 };
@@ -374,6 +380,9 @@ struct tombola_logprobs {
  * 0: none, and nothing is done for them. NO_MEMORY; INVALID_ARGUMENT for an unknown stage. */
 TOMBOLA_API enum tombola_status tombola_sampler_set_logprobs(tombola_sampler *sampler,
                                                              enum tombola_logprob_stage stage, size_t count);
+
+/* How many were asked for; 0: none. */
+TOMBOLA_API size_t tombola_sampler_wants_logprobs(const tombola_sampler *sampler);
 
 /* Those of the last row sampled; NULL when none were asked for, or where the row has none (raw: it holds NaN or
  * +inf under the mask). The sampler's, valid until its next call. */

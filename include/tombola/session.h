@@ -99,8 +99,9 @@ struct tombola_phrase_bans {
 /* Where drafts come from. */
 enum tombola_speculation_kind {
   TOMBOLA_SPECULATION_OFF = 0,
-  TOMBOLA_SPECULATION_DRAFT_MODEL = 1,  /* a smaller model with the same vocabulary */
-  TOMBOLA_SPECULATION_PROMPT_LOOKUP = 2 /* the text itself: what followed the last tokens where they occurred before */
+  TOMBOLA_SPECULATION_DRAFT_MODEL = 1, /* a smaller model with the same vocabulary */
+  TOMBOLA_SPECULATION_PROMPT_LOOKUP =
+      2 /* the text itself: what followed the last tokens where they occurred before */
 };
 
 /* Whether the length of drafts follows what was accepted before, and rounds without a draft follow several
@@ -138,7 +139,8 @@ typedef struct tombola_speculation tombola_speculation;
 TOMBOLA_API enum tombola_status tombola_speculation_new(tombola_model *target,
                                                         const struct tombola_speculation_params *params,
                                                         const struct tombola_allocator *allocator,
-                                                        tombola_speculation **out, struct tombola_error *error);
+                                                        tombola_speculation **out,
+                                                        struct tombola_error *error);
 TOMBOLA_API void tombola_speculation_free(tombola_speculation *speculation);
 
 /* What speculation did in one generation. */
@@ -189,7 +191,11 @@ struct tombola_generate_params {
   size_t keep_tokens;
   tombola_shift_fn on_shift; /* or NULL */
   tombola_mask_fn on_mask;   /* or NULL; not together with context_shift */
-  tombola_speculation *speculation; /* or NULL; of the session's model. UNSUPPORTED where the dialect refuses it */
+  tombola_speculation
+      *speculation; /* or NULL; of the session's model. UNSUPPORTED where the dialect refuses it */
+  /* Where a mask lists one token only, it is taken without being drawn, and the model runs a row of such tokens in one
+   * batch; the law of the answer is the same. 1: each is drawn, from a row of its own. */
+  int no_jump_ahead;
 };
 
 /* What became of the thinking budget. */
@@ -217,6 +223,7 @@ struct tombola_generation_stats {
   size_t shifted_away; /* tokens forgotten by them */
   enum tombola_think_outcome think;
   struct tombola_speculation_stats speculation;
+  size_t jumped; /* tokens taken because no other was allowed, without a draw */
 };
 
 typedef struct tombola_session tombola_session;

@@ -58,9 +58,10 @@ void tombola__candidates_free(struct tombola__candidates *c) {
 }
 
 size_t tombola__candidates_memory(const struct tombola__candidates *c) {
-  size_t per_block = sizeof *c->maxima + (c->slot_of ? sizeof *c->slot_of : 0) + (c->sums ? sizeof *c->sums : 0);
-  return c->n_blocks * per_block +
-         c->slot_capacity * (sizeof *c->blocks + sizeof *c->block_of) + c->capacity * sizeof *c->list;
+  size_t per_block =
+      sizeof *c->maxima + (c->slot_of ? sizeof *c->slot_of : 0) + (c->sums ? sizeof *c->sums : 0);
+  return c->n_blocks * per_block + c->slot_capacity * (sizeof *c->blocks + sizeof *c->block_of) +
+         c->capacity * sizeof *c->list;
 }
 
 enum tombola_status tombola__candidates_reserve(struct tombola__candidates *c, size_t count) {
@@ -77,12 +78,14 @@ enum tombola_status tombola__candidates_reserve(struct tombola__candidates *c, s
 }
 
 void tombola__candidates_begin(struct tombola__candidates *c, const struct tombola_row *row,
-                               const uint32_t *mask) {
+                               const struct tombola_mask *mask) {
   for (size_t s = 0; s < c->n_slots; s++)
     c->slot_of[c->block_of[s]] = 0;
   c->n_slots = 0;
   c->row = *row;
-  c->mask = mask;
+  c->mask = mask ? mask->words : NULL;
+  c->ids = mask ? mask->ids : NULL;
+  c->n_ids = mask ? mask->n_ids : 0;
   c->dense = true;
   c->indexed = c->summed = c->ranked = false;
   c->scale = 1;
@@ -155,12 +158,36 @@ static enum tombola_status check_max(const struct tombola__candidates *c) {
   return c->max == -INFINITY ? TOMBOLA_NO_CANDIDATE : TOMBOLA_OK;
 }
 
+/* Of one block alone: the row that begins and ends with it. */
+static int one_block_max(const struct tombola__candidates *c, size_t block) {
+  static const size_t sizes[] = {[TOMBOLA_F32] = 4, [TOMBOLA_F16] = 2, [TOMBOLA_BF16] = 2};
+  const size_t first = block * TOMBOLA__BLOCK, rest = c->row.count - first;
+  const struct tombola_row part = {.data = (const char *)c->row.data + first * sizes[c->row.dtype],
+                                   .count = rest < TOMBOLA__BLOCK ? rest : TOMBOLA__BLOCK,
+                                   .dtype = c->row.dtype};
+  return c->kernels->block_max(&part, c->mask + first / 32, c->maxima + block);
+}
+
+/* The maxima of all blocks; 1 when an allowed value is NaN. A mask that lists its tokens spares the others. */
+static int all_maxima(struct tombola__candidates *c) {
+  if (!c->ids) return c->kernels->block_max(&c->row, c->mask, c->maxima);
+  for (size_t b = 0; b < c->n_blocks; b++)
+    c->maxima[b] = -INFINITY;
+  size_t last = SIZE_MAX;
+  for (size_t i = 0; i < c->n_ids; i++) {
+    const size_t block = (size_t)c->ids[i] / TOMBOLA__BLOCK;
+    if (block != last && one_block_max(c, block)) return 1;
+    last = block;
+  }
+  return 0;
+}
+
 enum tombola_status tombola__candidates_index(struct tombola__candidates *c) {
   if (c->indexed) return TOMBOLA_OK;
   if (!c->dense) {
     list_max(c);
   } else {
-    if (c->kernels->block_max(&c->row, c->mask, c->maxima)) return TOMBOLA_NOT_FINITE;
+    if (all_maxima(c)) return TOMBOLA_NOT_FINITE;
     c->max = c->kernels->max(c->maxima, c->n_blocks);
     if (c->max == INFINITY) return TOMBOLA_NOT_FINITE;
     for (size_t s = 0; s < c->n_slots; s++)

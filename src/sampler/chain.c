@@ -88,7 +88,7 @@ static enum tombola_status run_stages(struct tombola_sampler *s, const struct to
                                       const struct tombola_mask *mask) {
   const struct tombola__plan *plan = s->plan;
   s->filter_scale = 0;
-  tombola__candidates_begin(&s->candidates, row, mask ? mask->words : NULL);
+  tombola__candidates_begin(&s->candidates, row, mask);
   for (size_t i = 0; i < plan->n_chain; i++) {
     if (!plan->chain[i].active) continue;
     if (plan->chain[i].in_draw) {

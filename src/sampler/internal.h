@@ -54,6 +54,8 @@ struct tombola__candidates {
 
   struct tombola_row row;
   const uint32_t *mask;
+  const tombola_token *ids; /* the tokens that the mask allows, where it lists them */
+  size_t n_ids;
   bool dense;
   bool indexed; /* maxima and max are valid */
   bool ranked;  /* dense, but a draw that walks the candidates as they lie walks the ranking */
@@ -91,7 +93,7 @@ size_t tombola__candidates_memory(const struct tombola__candidates *c);
 
 /* Starts with a row; nothing is read yet. */
 void tombola__candidates_begin(struct tombola__candidates *c, const struct tombola_row *row,
-                               const uint32_t *mask);
+                               const struct tombola_mask *mask);
 
 /* Changes the effective logits of n distinct ids; those that are no candidates stay so. */
 typedef float (*tombola__edit_fn)(const void *context, size_t index, float logit);

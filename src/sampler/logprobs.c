@@ -108,7 +108,7 @@ static enum tombola_status run_edits(struct tombola_sampler *s) {
 static enum tombola_status run_stage(struct tombola_sampler *s, const struct tombola_row *row,
                                      const struct tombola_mask *mask, enum tombola_logprob_stage stage) {
   bool raw = stage == TOMBOLA_LOGPROB_RAW;
-  tombola__candidates_begin(&s->candidates, row, mask && !raw ? mask->words : NULL);
+  tombola__candidates_begin(&s->candidates, row, raw ? NULL : mask);
   return raw ? TOMBOLA_OK : run_edits(s);
 }
 
@@ -137,6 +137,10 @@ enum tombola_status tombola_sampler_set_logprobs(tombola_sampler *sampler, enum 
   sampler->logprobs.wanted = count;
   sampler->logprobs.valid = false;
   return TOMBOLA_OK;
+}
+
+size_t tombola_sampler_wants_logprobs(const tombola_sampler *sampler) {
+  return sampler->logprobs.wanted;
 }
 
 const struct tombola_logprobs *tombola_sampler_logprobs(const tombola_sampler *sampler) {

@@ -117,6 +117,19 @@ enum tombola_status tombola_sampler_clone(const tombola_sampler *sampler, tombol
 
 /* ---- using ---- */
 
+/* The tokens that a mask lists, as far as that is cheap to see. */
+static enum tombola_status check_ids(struct tombola_sampler *s, const struct tombola_mask *mask) {
+  for (size_t i = 0; mask->ids && i < mask->n_ids; i++) {
+    const tombola_token id = mask->ids[i];
+    if (id < 0 || (size_t)id >= mask->count || (i > 0 && id <= mask->ids[i - 1]) ||
+        !(mask->words[id / 32] >> id % 32 & 1))
+      return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, "mask",
+                           "ids[%zu] of the mask is %d: they must rise, and the words must allow them", i,
+                           (int)id);
+  }
+  return TOMBOLA_OK;
+}
+
 enum tombola_status tombola__check_row(struct tombola_sampler *s, const struct tombola_row *row,
                                        const struct tombola_mask *mask) {
   if (!row || !row->data) return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, "row", "there is no row");
@@ -129,7 +142,7 @@ enum tombola_status tombola__check_row(struct tombola_sampler *s, const struct t
   if (mask && (mask->count != s->plan->vocab_size || !mask->words))
     return tombola__fail(&s->error, TOMBOLA_INVALID_ARGUMENT, "mask",
                          "the mask must be of %zu tokens, it is of %zu", s->plan->vocab_size, mask->count);
-  return TOMBOLA_OK;
+  return mask ? check_ids(s, mask) : TOMBOLA_OK;
 }
 
 enum tombola_status tombola__explain(struct tombola_sampler *s, enum tombola_status status) {

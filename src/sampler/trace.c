@@ -169,7 +169,7 @@ static enum tombola_status run(struct tombola_sampler *s, const struct tombola_r
                                const struct tombola_mask *mask) {
   const struct tombola__plan *plan = s->plan;
   struct tombola_trace_draw *draw = &s->trace->draw;
-  tombola__candidates_begin(&s->candidates, row, mask ? mask->words : NULL);
+  tombola__candidates_begin(&s->candidates, row, mask);
   tombola__trace_look(s, "row");
   enum tombola_status status = tombola__chain_run(s, row, mask);
   if (status) return status;

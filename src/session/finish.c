@@ -97,7 +97,7 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
     if (status == TOMBOLA_OK) status = keep_state(g, g->second, &held->answer);
     if (status != TOMBOLA_OK) return status;
   }
-  g->mask = (struct tombola_mask){NULL, session->vocab_size};
+  g->mask = (struct tombola_mask){NULL, session->vocab_size, NULL, 0};
   enum tombola_status status = callers_mask(g, &g->mask);
   if (status != TOMBOLA_OK) return status;
   bool early = taken_so_far(g) < (uint64_t)g->params.min_tokens;
@@ -113,6 +113,7 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
     if (early) ban(session->mask, g->params.stop_ids, g->params.n_stop_ids);
     tombola__bans_apply(g, session->mask);
     g->mask.words = session->mask;
+    g->mask.ids = NULL;
   }
   if (g->mask.words) *mask = &g->mask;
   return TOMBOLA_OK;
@@ -128,15 +129,19 @@ static enum tombola_status drawn(struct tombola__generation *g, enum tombola_sta
   return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, g->sampler, status);
 }
 
+enum tombola_status tombola__draw_token(struct tombola__generation *g, const struct tombola_row *row,
+                                        const struct tombola_mask *mask, tombola_token *token) {
+  double start = tombola__now();
+  enum tombola_status status = tombola_sampler_sample(g->sampler, row, mask, token);
+  g->stats.sample_seconds += tombola__now() - start;
+  return drawn(g, status);
+}
+
 enum tombola_status tombola__choose(struct tombola__generation *g, const struct tombola_row *row,
                                     tombola_token *token) {
   const struct tombola_mask *mask;
   enum tombola_status status = tombola__prepare(g, &mask);
-  if (status != TOMBOLA_OK) return status;
-  double start = tombola__now();
-  status = tombola_sampler_sample(g->sampler, row, mask, token);
-  g->stats.sample_seconds += tombola__now() - start;
-  return drawn(g, status);
+  return status == TOMBOLA_OK ? tombola__draw_token(g, row, mask, token) : status;
 }
 
 enum tombola_status tombola__choose_drafted(struct tombola__generation *g, const struct tombola_row *row,

@@ -205,13 +205,28 @@ static enum tombola_status run_prompt(struct tombola__generation *g) {
 
 /* ---- the answer ---- */
 
+/* Where only one token may come, it is taken as it is: nothing needs to be drawn, and so no row is needed: the model
+ * runs it later, in one batch with those that follow. Its log-probabilities would need the row. */
+static bool jumps(const struct tombola__generation *g, const struct tombola_mask *mask) {
+  return mask && mask->ids && mask->n_ids == 1 && !g->params.no_jump_ahead &&
+         tombola_sampler_wants_logprobs(g->sampler) == 0;
+}
+
 enum tombola_status tombola__one_token(struct tombola__generation *g) {
-  tombola_token token;
+  const struct tombola_mask *mask;
   enum tombola__verdict verdict;
-  enum tombola_status status = tombola__catch_up(g);
-  if (status == TOMBOLA_OK) status = tombola__choose(g, &g->row, &token);
-  if (status != TOMBOLA_OK || g->ended) return status;
-  struct tombola__taken taken = {.token = token, .logprobs = tombola_sampler_logprobs(g->sampler)};
+  struct tombola__taken taken = {.token = TOMBOLA_NO_TOKEN};
+  enum tombola_status status = tombola__prepare(g, &mask);
+  if (status != TOMBOLA_OK) return status;
+  if (jumps(g, mask)) {
+    taken.token = mask->ids[0];
+    g->stats.jumped++;
+  } else {
+    status = tombola__catch_up(g);
+    if (status == TOMBOLA_OK) status = tombola__draw_token(g, &g->row, mask, &taken.token);
+    if (status != TOMBOLA_OK || g->ended) return status;
+    taken.logprobs = tombola_sampler_logprobs(g->sampler);
+  }
   return tombola__take(g, &taken, &verdict);
 }
 

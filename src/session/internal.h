@@ -149,6 +149,9 @@ enum tombola_status tombola__shift_context(struct tombola__generation *g, bool *
 
 /* The state of the samplers is kept, and *mask is the mask of this position or NULL. */
 enum tombola_status tombola__prepare(struct tombola__generation *g, const struct tombola_mask **mask);
+/* Draws from `row` under the mask of the position. */
+enum tombola_status tombola__draw_token(struct tombola__generation *g, const struct tombola_row *row,
+                                  const struct tombola_mask *mask, tombola_token *token);
 /* Prepares, and draws from `row`. A dead end of the bans ends the generation: OK, and g->ended. */
 enum tombola_status tombola__choose(struct tombola__generation *g, const struct tombola_row *row,
                                     tombola_token *token);

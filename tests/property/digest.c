@@ -69,7 +69,7 @@ static size_t make_row(struct tombola_row *row, struct tombola_mask *mask) {
     }
     *row = (struct tombola_row){narrow, n, TOMBOLA_BF16};
   }
-  *mask = (struct tombola_mask){words, n};
+  *mask = (struct tombola_mask){words, n, NULL, 0};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     words[i] = (uint32_t)next() | (uint32_t)next();
   words[0] |= 1;

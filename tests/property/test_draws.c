@@ -43,7 +43,7 @@ static void exact(const struct experiment *e, const struct chain_params *set, do
 static void draw(const struct experiment *e, size_t *observed) {
   struct tombola_sampler_params params = library_params(&e->set, e->dialect, e->seed);
   struct tombola_row row = {e->row, VOCAB, TOMBOLA_F32};
-  struct tombola_mask mask = {e->mask, VOCAB};
+  struct tombola_mask mask = {e->mask, VOCAB, NULL, 0};
   tombola_sampler *sampler = NULL;
   memset(observed, 0, VOCAB * sizeof *observed);
   assert_int_equal(tombola_sampler_new(&params, NULL, VOCAB, NULL, &sampler, NULL), TOMBOLA_OK);

@@ -72,7 +72,7 @@ static uint64_t digest_pair(struct support_rng *rng, size_t set_index) {
   for (size_t i = 0; i < (count + 31) / 32; i++)
     words[i] = support_u32(rng);
   struct tombola_row view = {dtype == TOMBOLA_F32 ? (const void *)row : half, count, dtype};
-  struct tombola_mask mask = {words, count};
+  struct tombola_mask mask = {words, count, NULL, 0};
   struct chain_params set = parameter_set_for(set_index, count);
   struct tombola_sampler_params params =
       library_params(&set, support_u32(rng) & 1 ? "llama.cpp" : "rml", support_u32(rng) >> 1);
@@ -135,9 +135,72 @@ static void test_same_bits(void **state) {
   assert_true(lines >= 12000 && refused < lines / 2);
 }
 
+/* A mask of few tokens, with and without its list: the list says where to read, not what. */
+static uint64_t digest_few(uint64_t stream, size_t set_index, bool lists) {
+  static float row[MAX_ROW];
+  static uint16_t half[MAX_ROW];
+  uint32_t words[(MAX_ROW + 31) / 32] = {0};
+  tombola_token ids[64];
+  struct support_rng rng = support_rng(stream);
+  size_t count = 64 + support_below(&rng, MAX_ROW - 63), few = 1 + support_below(&rng, 64), n = 0;
+  enum tombola_dtype dtype = (enum tombola_dtype)support_below(&rng, 3);
+  random_row(&rng, (enum row_shape)support_below(&rng, ROW_SHAPES), row, count);
+  if (dtype != TOMBOLA_F32) halve(row, count, dtype, half);
+  for (size_t i = 0; i < few; i++) {
+    size_t id = support_below(&rng, 4) ? support_below(&rng, count) : count - 1 - support_below(&rng, 64);
+    words[id / 32] |= UINT32_C(1) << id % 32;
+  }
+  for (size_t id = 0; id < count; id++)
+    if (words[id / 32] >> id % 32 & 1) ids[n++] = (tombola_token)id;
+  struct tombola_row view = {dtype == TOMBOLA_F32 ? (const void *)row : half, count, dtype};
+  struct tombola_mask mask = {words, count, lists ? ids : NULL, lists ? n : 0};
+  struct chain_params set = parameter_set_for(set_index, count);
+  struct tombola_sampler_params params =
+      library_params(&set, support_u32(&rng) & 1 ? "llama.cpp" : "rml", support_u32(&rng) >> 1);
+  uint64_t digest = 0xcbf29ce484222325u;
+  tombola_sampler *sampler = NULL;
+  if (tombola_sampler_new(&params, NULL, count, NULL, &sampler, NULL) != TOMBOLA_OK) return 0;
+  digest_sampler(sampler, &view, &mask, &digest);
+  tombola_sampler_free(sampler);
+  return digest;
+}
+
+static void test_listed_masks(void **state) {
+  (void)state;
+  size_t refused = 0, pairs = support_long() ? 20000 : 2000;
+  for (size_t i = 0; i < pairs; i++) {
+    const uint64_t digest = digest_few(1000 + i, i % parameter_set_count, true);
+    assert_true(digest == digest_few(1000 + i, i % parameter_set_count, false));
+    refused += digest == 0;
+  }
+  assert_true(refused < pairs / 2);
+}
+
+/* What isn't a list of what the words allow is refused. */
+static void test_wrong_lists(void **state) {
+  (void)state;
+  const float row[4] = {0, 1, 2, 3};
+  const uint32_t words = 0xB;
+  static const tombola_token lists[][2] = {{0, 2}, {1, 0}, {1, 1}, {-1, 0}, {0, 4}};
+  struct tombola_sampler_params params = {.struct_size = sizeof params};
+  tombola_sampler *sampler;
+  assert_int_equal(tombola_sampler_params_default(&params, NULL, NULL), TOMBOLA_OK);
+  assert_int_equal(tombola_sampler_new(&params, NULL, 4, NULL, &sampler, NULL), TOMBOLA_OK);
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    tombola_token token;
+    struct tombola_mask mask = {&words, 4, lists[i], 2};
+    assert_int_equal(
+        tombola_sampler_sample(sampler, &(struct tombola_row){row, 4, TOMBOLA_F32}, &mask, &token),
+        TOMBOLA_INVALID_ARGUMENT);
+    assert_string_equal(tombola_sampler_error(sampler)->param, "mask");
+  }
+  tombola_sampler_free(sampler);
+}
+
 int main(int argc, char **argv) {
   program = argv[0];
   if (argc == 3 && strcmp(argv[1], "digest") == 0) return print_digests((size_t)strtoull(argv[2], NULL, 10));
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_bits), cmocka_unit_test(test_listed_masks),
+                                     cmocka_unit_test(test_wrong_lists)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

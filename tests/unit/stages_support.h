@@ -72,7 +72,8 @@ static inline void begin(void) {
   struct tombola_allocator allocator = tombola__allocator(NULL);
   struct tombola_row row = {b.row, b.n, TOMBOLA_F32};
   assert_int_equal(tombola__candidates_init(&b.c, tombola__kernels(NULL), &allocator, b.n, 3), TOMBOLA_OK);
-  tombola__candidates_begin(&b.c, &row, b.masked ? b.mask : NULL);
+  const struct tombola_mask allowed = {b.mask, b.n, NULL, 0};
+  tombola__candidates_begin(&b.c, &row, b.masked ? &allowed : NULL);
 }
 
 static inline void weigh_model(void) {

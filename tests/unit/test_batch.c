@@ -11,7 +11,7 @@
 
 static float logits[STEPS][ROWS][VOCAB];
 static uint32_t mask_words[(VOCAB + 31) / 32];
-static const struct tombola_mask mask = {mask_words, VOCAB};
+static const struct tombola_mask mask = {mask_words, VOCAB, NULL, 0};
 
 static int make_rows(void **state) {
   (void)state;

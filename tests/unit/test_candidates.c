@@ -173,7 +173,8 @@ static void begin(struct setting *s, struct support_rng *rng, const struct tombo
   struct tombola_row row = {s->row, s->n, TOMBOLA_F32};
   static float edited_row[5000];
   assert_int_equal(tombola__candidates_init(&s->c, kernels, &allocator, s->n, 3), TOMBOLA_OK);
-  tombola__candidates_begin(&s->c, &row, s->mask);
+  const struct tombola_mask allowed = {s->mask, s->n, NULL, 0};
+  tombola__candidates_begin(&s->c, &row, s->mask ? &allowed : NULL);
   memcpy(edited_row, s->row, sizeof edited_row);
   size_t edits = support_below(rng, 3) ? 0 : support_below(rng, 40);
   for (size_t e = 0; e < edits; e++) {

@@ -55,7 +55,7 @@ static void stages(void **state) {
   assert_int_equal(tombola_sampler_begin(sampler, prompt, 1), TOMBOLA_OK);
   const float row[5] = {0, 1, 3, 2, 7}; /* masked: the last; then 2 1 2 2 */
   const uint32_t words[] = {0xF};
-  struct tombola_mask mask = {words, 5};
+  struct tombola_mask mask = {words, 5, NULL, 0};
   struct tombola_row r = row_of(row, 5);
   const struct tombola_logprobs *l;
   const double raw = log(exp(0) + exp(1) + exp(3) + exp(2) + exp(7)), penalized = log(3 * exp(2) + exp(1));
@@ -186,7 +186,7 @@ static void rows_without(void **state) {
   tombola_sampler *sampler = make_sampler(&params, 3);
   const float row[3] = {1, NAN, 2};
   const uint32_t words[] = {5};
-  struct tombola_mask mask = {words, 3};
+  struct tombola_mask mask = {words, 3, NULL, 0};
   struct tombola_row r = row_of(row, 3);
   const struct tombola_logprobs *out;
   tombola_token token;

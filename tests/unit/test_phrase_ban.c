@@ -108,7 +108,7 @@ static void run_slow(struct slow *s) {
     float row[VOCAB];
     hash_row(s->seed, s->tokens, s->n_prompt + s->count, row);
     uint32_t word = ~s->banned[s->count];
-    struct tombola_mask mask = {&word, VOCAB};
+    struct tombola_mask mask = {&word, VOCAB, NULL, 0};
     struct tombola_row logits = {row, VOCAB, TOMBOLA_F32};
     tombola_token token;
     tombola_sampler_begin(s->sampler, s->tokens, s->n_prompt + s->count);

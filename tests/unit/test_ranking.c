@@ -52,7 +52,8 @@ static void begin(struct support_rng *rng) {
     mask[i] = support_u32(rng);
   struct tombola_row r = {row, n, TOMBOLA_F32};
   assert_int_equal(tombola__candidates_init(&c, tombola__kernels(NULL), &allocator, n, 3), TOMBOLA_OK);
-  tombola__candidates_begin(&c, &r, support_below(rng, 2) ? mask : NULL);
+  const struct tombola_mask allowed = {mask, n, NULL, 0};
+  tombola__candidates_begin(&c, &r, support_below(rng, 2) ? &allowed : NULL);
   for (size_t edits = support_below(rng, 2) * support_below(rng, 50); edits > 0; edits--) {
     tombola_token id = (tombola_token)support_below(rng, n);
     float value = shape_value(rng, shape, (size_t)id);

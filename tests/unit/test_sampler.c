@@ -275,7 +275,7 @@ static void test_bad_calls(void **state) {
   struct tombola_row good = {row, 4, TOMBOLA_F32}, empty = {row, 0, TOMBOLA_F32},
                      null = {NULL, 4, TOMBOLA_F32}, longer = {row, 5, TOMBOLA_F32},
                      odd = {row, 4, (enum tombola_dtype)7};
-  struct tombola_mask forbids = {&none, 4}, shorter = {&words, 3};
+  struct tombola_mask forbids = {&none, 4, NULL, 0}, shorter = {&words, 3, NULL, 0};
   tombola_token token;
   assert_int_equal(tombola_sampler_sample(s, NULL, NULL, &token), TOMBOLA_INVALID_ARGUMENT);
   assert_int_equal(tombola_sampler_sample(s, &empty, NULL, &token), TOMBOLA_INVALID_ARGUMENT);
@@ -314,7 +314,7 @@ static void test_mask(void **state) {
   uint32_t words[4] = {0};
   for (size_t i = 0; i < 100; i += 3)
     words[i / 32] |= 1u << (i % 32);
-  struct tombola_mask mask = {words, 100};
+  struct tombola_mask mask = {words, 100, NULL, 0};
   struct tombola_row r = {row, 100, TOMBOLA_F32};
   const char *dialects[] = {"llama.cpp", "rml"};
   for (size_t d = 0; d < 2; d++) {

@@ -482,6 +482,8 @@ struct mask_state {
   uint32_t word;
   size_t calls;
   enum tombola_status status;
+  bool lists; /* the tokens that it allows */
+  tombola_token id;
 };
 
 /* Only the token that follows the last one in the alphabet. */
@@ -491,8 +493,9 @@ static enum tombola_status next_letter(void *context, const tombola_token *answe
   assert_int_equal(count, s->calls);
   s->calls++;
   if (count == 6) return s->status;
-  s->word = UINT32_C(1) << (count == 0 ? 1 : answer[count - 1] + 1);
-  *mask = (struct tombola_mask){&s->word, 8};
+  s->id = count == 0 ? 1 : answer[count - 1] + 1;
+  s->word = UINT32_C(1) << s->id;
+  *mask = (struct tombola_mask){&s->word, 8, s->lists ? &s->id : NULL, s->lists};
   return TOMBOLA_OK;
 }
 
@@ -526,16 +529,37 @@ static void test_mask(void **state) {
   assert_string_equal(s.play.error.message, "context_shift doesn't go together with a mask");
 }
 
+/* A token that is the only one is taken without a draw, and a row of them runs in one batch: the same answer with
+ * fewer forward passes. Log-probabilities need the rows. */
+static void test_jump_ahead(void **state) {
+  (void)state;
+  const char json[] =
+      "{\"vocab\": [\"<eos>\", \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"], \"end\": [0],"
+      " \"after\": \"end\"}";
+  const tombola_token prompt = 7;
+  for (int lists = 0; lists < 2; lists++) {
+    for (int off = 0; off < 2; off++) {
+      struct mask_state s = {.play = {.params = {.on_mask = next_letter, .no_jump_ahead = off}},
+                             .lists = lists};
+      s.play.params.context = &s;
+      play(&s.play, json, &prompt, 1);
+      play_ok(&s.play, EOS);
+      play_tokens(&s.play, (const tombola_token[]){1, 2, 3, 4, 5, 6}, 6);
+      assert_int_equal(s.play.stats.jumped, lists && !off ? 6 : 0);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_budget),         cmocka_unit_test(test_budget_once),
-      cmocka_unit_test(test_budget_ignored), cmocka_unit_test(test_budget_spelling),
-      cmocka_unit_test(test_budget_steps),   cmocka_unit_test(test_budget_and_limit),
-      cmocka_unit_test(test_budget_rows),    cmocka_unit_test(test_budget_logprobs),
-      cmocka_unit_test(test_answer_sampler), cmocka_unit_test(test_min_tokens),
-      cmocka_unit_test(test_time_limit),     cmocka_unit_test(test_loop_guard),
-      cmocka_unit_test(test_shift),          cmocka_unit_test(test_after_shift),
-      cmocka_unit_test(test_mask),
+      cmocka_unit_test(test_jump_ahead),       cmocka_unit_test(test_budget),
+      cmocka_unit_test(test_budget_once),      cmocka_unit_test(test_budget_ignored),
+      cmocka_unit_test(test_budget_spelling),  cmocka_unit_test(test_budget_steps),
+      cmocka_unit_test(test_budget_and_limit), cmocka_unit_test(test_budget_rows),
+      cmocka_unit_test(test_budget_logprobs),  cmocka_unit_test(test_answer_sampler),
+      cmocka_unit_test(test_min_tokens),       cmocka_unit_test(test_time_limit),
+      cmocka_unit_test(test_loop_guard),       cmocka_unit_test(test_shift),
+      cmocka_unit_test(test_after_shift),      cmocka_unit_test(test_mask),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static enum tombola_status see_mask(void *context, const tombola_token *answer, 
                                     struct tombola_mask *mask) {
   struct seen *seen = context;
   seen->word = ~(UINT32_C(1) << ((count + (count ? (size_t)answer[count - 1] : 0)) % 10));
-  *mask = (struct tombola_mask){&seen->word, VOCAB};
+  *mask = (struct tombola_mask){&seen->word, VOCAB, NULL, 0};
   return TOMBOLA_OK;
 }
 

@@ -63,7 +63,7 @@ static void test_by_hand(void **state) {
   const float row[] = {2 * ln2, 4 * ln2, ln2, 3 * ln2, ln2, 9};
   const uint32_t words = 0x1F;
   struct tombola_row r = {row, 6, TOMBOLA_F32};
-  struct tombola_mask mask = {&words, 6};
+  struct tombola_mask mask = {&words, 6, NULL, 0};
   struct tombola_sampler_params params = params_of("llama.cpp");
   params.samplers = order;
   params.n_samplers = 3;

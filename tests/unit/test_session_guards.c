@@ -548,6 +548,16 @@ static void test_jump_ahead(void **state) {
       assert_int_equal(s.play.stats.jumped, lists && !off ? 6 : 0);
     }
   }
+  struct mask_state s = {.play = {.params = {.on_mask = next_letter}, .sampler = play_sampler(8, NULL, NULL)},
+                         .lists = true};
+  s.play.params.context = &s;
+  assert_int_equal(tombola_sampler_set_logprobs(s.play.sampler, TOMBOLA_LOGPROB_RAW, 1), TOMBOLA_OK);
+  play(&s.play, json, &prompt, 1);
+  play_tokens(&s.play, (const tombola_token[]){1, 2, 3, 4, 5, 6}, 6);
+  assert_int_equal(s.play.stats.jumped, 0);
+  for (size_t i = 0; i < 6; i++)
+    assert_true(s.play.with_logprobs[i]);
+  tombola_sampler_free(s.play.sampler);
 }
 
 int main(void) {

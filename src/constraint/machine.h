@@ -87,6 +87,11 @@ void tombola__machine_return(struct tombola__machine *m, const struct tombola__f
 void tombola__machine_return_before(struct tombola__machine *m, const struct tombola__frame *up,
                                     uint8_t byte);
 
+/* Tells the points of a text apart while reading: another number (greater than 0) for every push, also one that fails or
+ * comes again after a pop, and for each time that _return_before makes places (not for the reading in them, which has
+ * the number from before). So that a part can keep in its frames what it has already made at this very point. */
+uint64_t tombola__machine_turn(const struct tombola__machine *m);
+
 /* The part's functions. _start emits the first places of a text that begins here, inside of `up`; _step reads one byte
  * in one place; _return goes on after the thing inside of `up` ended; _complete: may the text end in this place? */
 struct tombola__store *tombola__machine_store(const struct tombola__machine *m);

@@ -55,7 +55,8 @@ void tombola__machine_free(struct tombola__machine *m);
 bool tombola__machine_push(struct tombola__machine *m, uint8_t byte);
 void tombola__machine_pop(struct tombola__machine *m, size_t bytes);
 
-size_t tombola__machine_length(const struct tombola__machine *m); /* bytes read */
+/* Bytes read; while a byte is being read, those in front of it: it is text[length] then. */
+size_t tombola__machine_length(const struct tombola__machine *m);
 const uint8_t *tombola__machine_text(const struct tombola__machine *m);
 bool tombola__machine_complete(const struct tombola__machine *m); /* the text may end here */
 bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte may follow */
@@ -91,6 +92,9 @@ void tombola__machine_return_before(struct tombola__machine *m, const struct tom
  * comes again after a pop, and for each time that _return_before makes places (not for the reading in them, which has
  * the number from before). So that a part can keep in its frames what it has already made at this very point. */
 uint64_t tombola__machine_turn(const struct tombola__machine *m);
+
+/* Whether the text may end where the thing inside of `up` has ended; NULL: it may. */
+bool tombola__machine_may_end(const struct tombola__machine *m, const struct tombola__frame *up);
 
 /* The part's functions. _start emits the first places of a text that begins here, inside of `up`; _step reads one byte
  * in one place; _return goes on after the thing inside of `up` ended; _complete: may the text end in this place? */

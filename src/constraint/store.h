@@ -14,6 +14,7 @@ struct tombola__chunk;
 struct tombola__langs;
 struct tombola__numbers;
 struct tombola__formulas;
+struct tombola__shapes;
 
 struct tombola__store {
   struct tombola_allocator allocator;
@@ -28,6 +29,7 @@ struct tombola__store {
   struct tombola__langs *langs;       /* languages over code points (lang.h) */
   struct tombola__numbers *numbers;   /* sets of decimals (number.h) */
   struct tombola__formulas *formulas; /* schemas (formula.h) */
+  struct tombola__shapes *shapes;     /* what is known of them (shape.h); NULL until first needed */
 
   /* Of JSON texts. */
   enum tombola_whitespace whitespace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions of ECMA-262 (2024, with the flag u, as JSON Schema asks), made into languages: look-ahead where
- * it is regular (not in a repeated group), anchors anywhere, lazy quantifiers (the same language), \p{…} by general
- * category. What isn't regular, or what isn't known, is refused by name. */
+/* Regular expressions of ECMA-262 (2024, with the flag u, as JSON Schema asks), made into languages. Anchors, word
+ * boundaries and look-ahead anywhere but in most groups that repeat without end; lazy quantifiers (the same language);
+ * \p{…} by general category. What isn't regular, or what isn't known, is refused by name. */
 #ifndef TOMBOLA_REGEX_H
 #define TOMBOLA_REGEX_H
 
@@ -22,8 +22,10 @@ enum tombola_status tombola__regex(struct tombola__store *s, const char *text, s
  * leap years), time, duration, email, hostname, ipv4, ipv6, uri, uuid, and others that are regular. */
 bool tombola__format(struct tombola__store *s, const char *name, size_t length, tombola__lang *out);
 
-/* The ranges of a Unicode general category ("L", "Lu", "Letter", "gc=Lu", …) or of Any, ASCII, Assigned; NULL when it
- * isn't known. Static, ascending, disjoint. */
-const struct tombola__range *tombola__unicode_property(const char *name, size_t length, size_t *n);
+/* The ranges of a Unicode property, by the names that ECMA-262 takes: a general category ("L", "Lu", "Letter", "gc=Lu",
+ * "General_Category=Lu"), Any, ASCII, Assigned, Uppercase, Lowercase, White_Space. NULL when it isn't known, or after
+ * a failure of the store. Ascending, disjoint, as long as the store. */
+const struct tombola__range *tombola__unicode_property(struct tombola__store *s, const char *name,
+                                                       size_t length, size_t *n);
 
 #endif

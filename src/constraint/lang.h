@@ -56,7 +56,8 @@ bool tombola__lang_is_none(struct tombola__store *s, tombola__lang a);
 bool tombola__lang_accepts_empty(struct tombola__store *s, tombola__lang a);
 
 /* What must follow the code point: NONE when nothing can. */
-tombola__lang tombola__lang_step(struct tombola__store *s, tombola__lang a, uint32_t code_point);
+static inline tombola__lang tombola__lang_step(struct tombola__store *s, tombola__lang a,
+                                               uint32_t code_point);
 
 /* Whether some code point of lo to hi can come next. */
 bool tombola__lang_can_step(struct tombola__store *s, tombola__lang a, uint32_t lo, uint32_t hi);
@@ -96,7 +97,31 @@ struct tombola__lang_table {
   const uint32_t *next;    /* by class */
   bool accepts;            /* the empty text */
 };
-/* NULL for a state that has no table yet (a step makes it). */
-const struct tombola__lang_table *tombola__lang_table(const struct tombola__store *s, tombola__lang a);
+
+struct tombola__terms;
+struct tombola__langs {
+  struct tombola__lang_table **table; /* by language; NULL: none yet (a step makes it) */
+  struct tombola__terms *terms;       /* lang_terms.h */
+  struct tombola_allocator allocator;
+};
+
+/* NULL for a state that has no table yet. */
+static inline const struct tombola__lang_table *tombola__lang_table(const struct tombola__store *s,
+                                                                    tombola__lang a) {
+  return s->langs->table[a];
+}
+
+/* The step that may have to make something. */
+tombola__lang tombola__lang_step_slow(struct tombola__store *s, tombola__lang a, uint32_t code_point);
+
+static inline tombola__lang tombola__lang_step(struct tombola__store *s, tombola__lang a,
+                                               uint32_t code_point) {
+  const struct tombola__lang_table *const t = s->langs->table[a];
+  if (t && code_point < 128) {
+    const uint32_t next = t->next[t->class_of[code_point]];
+    if (next != TOMBOLA__LANG_UNKNOWN) return next;
+  }
+  return tombola__lang_step_slow(s, a, code_point);
+}
 
 #endif

@@ -241,6 +241,7 @@ static tombola__lang trie(struct tombola__store *s, const struct tombola_bytes *
   for (size_t i = 0; i < n && !s->status; i++) {
     size_t at = i ? shared(&sorted[i - 1], &sorted[i]) : 0;
     open = close_nodes(s, nodes, open, count_points(sorted[i].data, at));
+    if (s->status) break; /* nodes are still open */
     while (at < sorted[i].length) {
       const uint32_t c = tombola__utf8_decode(sorted[i].data, sorted[i].length, &at);
       nodes[open++] = (struct node){.base = v->n, .via = c};

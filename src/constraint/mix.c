@@ -31,12 +31,14 @@ struct frame {
   struct tombola__frame head;
   const struct tombola__mix *mix;
   uint32_t part; /* INSIDE and REPLAY */
-  uint32_t at;   /* REPLAY: bytes of the text that have been read */
-  char byte;     /* REPLAY: a prelude's only one */
+  uint32_t
+      at; /* REPLAY: bytes of the text that have been read. INSIDE: the same, at this point; it changes */
+  uint32_t first; /* INSIDE: bytes that the grammar's text begins with: before them it doesn't end */
+  char byte;      /* REPLAY: a prelude's only one */
 };
 
-static const struct frame *frame_of(const struct tombola__frame *head) {
-  return (const struct frame *)head;
+static struct frame *frame_of(const struct tombola__frame *head) {
+  return (struct frame *)(uintptr_t)head;
 }
 
 static struct frame *add_frame(struct tombola__machine *m, const struct tombola__mix *mix,
@@ -97,12 +99,10 @@ static void replay(struct tombola__machine *m, const struct frame *inside, uint3
 
 static void begin(struct tombola__machine *m, const struct frame *base, uint32_t index, char byte) {
   const struct tombola__mix_part *const part = &base->mix->parts[index];
-  const struct frame *const inside = add_frame(m, base->mix, &base->head, INSIDE, index, 0);
+  struct frame *const inside = add_frame(m, base->mix, &base->head, INSIDE, index, 0);
   if (!inside) return;
-  if (base->mix->prelude)
-    replay(m, inside, 1, byte);
-  else
-    replay(m, inside, part->include_trigger ? (uint32_t)part->trigger.length : 0, 0);
+  inside->first = base->mix->prelude ? 1 : part->include_trigger ? (uint32_t)part->trigger.length : 0;
+  replay(m, inside, inside->first, byte);
 }
 
 /* A rule has ended, its end text and all. */
@@ -115,8 +115,11 @@ static void leave(struct tombola__machine *m, const struct tombola__frame *base)
 
 void tombola__mix_return(struct tombola__machine *m, const struct tombola__frame *up) {
   const struct frame *const frame = frame_of(up);
-  if (up->kind == REPLAY)
+  if (up->kind == REPLAY) {
     replay(m, frame_of(up->up), frame->at, frame->byte);
+    frame_of(up->up)->at = frame->at + 1; /* what comes now is the reading of the next byte */
+  } else if (frame->at < frame->first)
+    return;
   else if (frame->mix->parts[frame->part].end.length)
     emit(m, up->up, END, frame->part, 0);
   else

@@ -321,7 +321,6 @@ static void begin_level(struct tombola__machine *m) {
   m->first = m->n_threads;
   m->turn = ++m->turns;
   m->first_returned = 0;
-  m->turn = ++m->turns;
   m->n_returned = 0;
   m->n_pending = 0;
   m->collecting = false;

@@ -125,6 +125,7 @@ tombola__formula tombola__formula_intern(struct tombola__store *s, const struct 
 struct tombola__formulas *tombola__formulas_new(struct tombola__store *store) {
   struct tombola__formulas *const t = tombola__store_take(store, 1, sizeof *t);
   if (!t) return NULL;
+  t->store = store;
   store->formulas = t; /* the constructors below look there; whoever calls stores it again */
   t->slots = tombola__new(&store->allocator, FIRST_SLOTS, sizeof *t->slots);
   t->name_slots = tombola__new(&store->allocator, FIRST_SLOTS, sizeof *t->name_slots);

@@ -10,10 +10,10 @@ linkage=$1
 work=${TOMBOLA_BUILD:?}/consumer-$linkage
 here=${TOMBOLA_SOURCE:?}/tests/consumer
 moved=$work/moved
-components=session
+components="constraint;session"
 parts=-DTOMBOLA_LLAMA=OFF
 if [ -n "${LLAMA_DIR:-}" ]; then
-  components="session;llama"
+  components="constraint;session;llama"
   parts="-DTOMBOLA_LLAMA=ON -Dllama_DIR=$LLAMA_DIR"
 fi
 fail() { echo "consumer.$linkage: $*" >&2; exit 1; }
@@ -61,7 +61,7 @@ refuse() {
 
 consume_by_pkg_config() {
   export PKG_CONFIG_PATH="$moved/lib/pkgconfig"
-  for package in tombola tombola-session ${LLAMA_DIR:+tombola-llama}; do
+  for package in tombola tombola-constraint tombola-session ${LLAMA_DIR:+tombola-llama}; do
     source=${package#tombola-}
     [ "$source" != tombola ] || source=core
     # pkg-config answers with a list of words.

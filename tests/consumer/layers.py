@@ -14,7 +14,7 @@ C11 = {"assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso6
        "setjmp", "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib",
        "stdnoreturn", "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype"}
 CORE_PUBLIC = {"status", "vocabulary", "sampler", "stage", "text", "tombola", "trace"}
-PUBLIC = CORE_PUBLIC | {"model", "session", "llama"}
+PUBLIC = CORE_PUBLIC | {"constraint", "model", "session", "llama"}
 SIMD = {"immintrin.h", "cpuid.h", "arm_neon.h"}
 SYSTEM_RANDOM = {"sys/random.h", "unistd.h"}
 
@@ -28,7 +28,8 @@ ROOMS = {
     "src/vocabulary": (["src/base"], {"status", "vocabulary"}, set()),
     "src/sampler": (["src/base", "src/kernels", "src/random", "src/vocabulary"], CORE_PUBLIC, set()),
     "src/text": (["src/base"], {"status", "text"}, set()),
-    "src/model": (["src/base"], PUBLIC - {"session", "llama"}, None),
+    "src/constraint": (["src/base", "src/text"], CORE_PUBLIC | {"constraint"}, None),
+    "src/model": (["src/base"], PUBLIC - {"constraint", "session", "llama"}, None),
     "src/session": (["src/base", "src/text"], PUBLIC - {"llama"}, None),
     "backends/llama": (["src/base"], PUBLIC - {"session"}, None),
     "programs": (["src/base", "src/kernels"], PUBLIC, None),  # bench times the kernels, selftest checks them
@@ -37,12 +38,13 @@ ROOMS = {
 HEADER_SEES = {"status": set(), "vocabulary": {"status"}, "sampler": {"status", "vocabulary"},
                "stage": {"status", "vocabulary", "sampler"},
                "trace": {"status", "vocabulary", "sampler"}, "text": {"status"},
-               "tombola": CORE_PUBLIC, "model": CORE_PUBLIC, "session": CORE_PUBLIC | {"model"},
+               "tombola": CORE_PUBLIC, "constraint": CORE_PUBLIC, "model": CORE_PUBLIC,
+               "session": CORE_PUBLIC | {"constraint", "model"},
                "llama": PUBLIC - {"session"}}
 LIBRARIES = {"llama": r"^(llama|ggml|gguf)", "yyjson": r"^yyjson", "xxhash": r"^xxh", "libedit": r"^(histedit|editline)",
              "sockets": r"^(sys/socket|netinet/|arpa/|netdb|microhttpd)", "cuda": r"^cu(da|blas)"}
-ROOM_LIBRARIES = {"src/model": {"yyjson"}, "src/session": {"yyjson", "xxhash"}, "backends/llama": {"llama"},
-                  "programs": {"llama", "yyjson", "libedit", "xxhash"}}
+ROOM_LIBRARIES = {"src/constraint": {"yyjson"}, "src/model": {"yyjson"}, "src/session": {"yyjson", "xxhash"},
+                  "backends/llama": {"llama"}, "programs": {"llama", "yyjson", "libedit", "xxhash"}}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
@@ -119,6 +121,7 @@ GOOD = {"src/base/base.h": "#include <tombola/status.h>\n#include <stdio.h>",
         "programs/chat.c": "#include <histedit.h>\n#include <tombola/llama.h>",
         "include/tombola/status.h": "#include <stddef.h>", "include/tombola/sampler.h": "#include <tombola/status.h>"}
 BAD = [("src/base/base.c", '#include "kernels/kernels.h"'), ("src/kernels/scalar.c", '#include "../sampler/draw.h"'),
+       ("src/constraint/mask.c", "#include <tombola/session.h>"),
        ("src/sampler/chain.c", "#include <tombola/session.h>"), ("src/sampler/chain.c", "#include <yyjson.h>"),
        ("src/sampler/chain.c", '#include "../session/session.h"'), ("src/text/utf8.c", "#include <tombola/sampler.h>"),
        ("src/vocabulary/v.c", "#include <llama.h>"), ("src/base/net.c", "#include <sys/socket.h>"),

@@ -6,7 +6,9 @@
 
 #include "lang_terms.h"
 
-#define NONE TOMBOLA__LANG_NONE
+
+#define MOST_PLACES \
+  2000 /* of a search for the shortest text; beyond it, bounds of the length are searched one by one */
 
 struct place {
   tombola__lang lang;
@@ -98,16 +100,16 @@ static void add(struct tombola__store *s, struct search *q, tombola__lang a, uin
   heap_push(s, q, (uint32_t)q->n++);
 }
 
-/* Adds what follows a place; the number of the place when something that follows surely has a text. */
-static uint32_t expand(struct tombola__store *s, struct search *q, uint32_t place) {
+/* Adds what follows a place; true when something that follows surely has a text (`exact`: that isn't enough). */
+static bool expand(struct tombola__store *s, struct search *q, uint32_t place, bool exact) {
   const struct place p = q->places[place];
   struct tombola__lang_state *const state = tombola__lang_state(s, p.lang);
   for (uint32_t c = 0; state && c < state->partition->n_classes && !s->status; c++) {
     const tombola__lang next = tombola__lang_raw(s, state, p.lang, c);
-    if (known_live(s, next)) return place;
+    if (!exact && known_live(s, next)) return true;
     if (!known_dead(s, next)) add(s, q, next, place, p.read + 1);
   }
-  return UINT32_MAX;
+  return false;
 }
 
 static void search_free(struct tombola__store *s, struct search *q) {
@@ -117,20 +119,55 @@ static void search_free(struct tombola__store *s, struct search *q) {
   tombola__free(&s->allocator, q->slots);
 }
 
+/* All on the way to a place have texts; `length`: of the shortest text, or UNBOUNDED. */
+static void mark_way(struct tombola__store *s, const struct search *q, uint32_t place, uint32_t length) {
+  for (uint32_t i = place; i != UINT32_MAX; i = q->places[i].from) {
+    struct tombola__term *const t = tombola__term(s, q->places[i].lang);
+    t->flags |= TOMBOLA__LIVE;
+    if (length >= TOMBOLA__FINITE) continue;
+    t->flags |= TOMBOLA__ATTAINED;
+    t->shortest = length - q->places[i].read;
+  }
+}
+
+static void mark_dead(struct tombola__store *s, const struct search *q) {
+  for (size_t i = 0; i < q->n; i++)
+    tombola__term(s, q->places[i].lang)->flags |= TOMBOLA__DEAD;
+}
+
+/* Whether there is no text. */
 static bool search(struct tombola__store *s, tombola__lang a) {
   struct search q = {0};
-  uint32_t found = UINT32_MAX;
+  bool found = false;
   add(s, &q, a, UINT32_MAX, 0);
-  while (q.n_heap && found == UINT32_MAX && !s->status)
-    found = expand(s, &q, heap_pop(s, &q));
-  if (!s->status) {
-    for (uint32_t i = found; i != UINT32_MAX; i = q.places[i].from)
-      tombola__term(s, q.places[i].lang)->flags |= TOMBOLA__LIVE;
-    for (size_t i = 0; found == UINT32_MAX && i < q.n; i++)
-      tombola__term(s, q.places[i].lang)->flags |= TOMBOLA__DEAD;
+  while (q.n_heap && !found && !s->status) {
+    const uint32_t place = heap_pop(s, &q);
+    found = expand(s, &q, place, false);
+    if (found && !s->status) mark_way(s, &q, place, TOMBOLA__LANG_UNBOUNDED);
   }
+  if (!found && !s->status) mark_dead(s, &q);
   search_free(s, &q);
-  return found == UINT32_MAX;
+  return !found;
+}
+
+/* Looks for the shortest text: afterwards the term says its length, or that there is none, or (too far) nothing. The
+ * ranks never promise too little, so that the first end that is taken is the nearest. */
+static void search_shortest(struct tombola__store *s, tombola__lang a) {
+  struct search q = {0};
+  bool found = false;
+  add(s, &q, a, UINT32_MAX, 0);
+  while (q.n_heap && !found && q.n < MOST_PLACES && !s->status) {
+    const uint32_t place = heap_pop(s, &q);
+    const struct tombola__term *const t = tombola__term(s, q.places[place].lang);
+    found = t->flags & TOMBOLA__ATTAINED;
+    if (found)
+      mark_way(s, &q, place, tombola__length_sum(q.places[place].read, t->shortest));
+    else
+      expand(s, &q, place, true);
+  }
+  if (!found && !q.n_heap && !s->status) mark_dead(s, &q);
+  search_free(s, &q);
+  if (!s->status) tombola__term(s, a)->flags |= TOMBOLA__SOUGHT;
 }
 
 /* ---- by structure ---- */
@@ -154,6 +191,25 @@ static bool all_none(struct tombola__store *s, const struct tombola__term *t) {
   return true;
 }
 
+/* Of an intersection with a bound of the length: by the shortest text of the rest, which all bounds share. False: that
+ * says nothing. */
+static bool by_shortest(struct tombola__store *s, const struct tombola__term *t, bool *none) {
+  size_t length = t->b;
+  for (size_t i = 0; i < t->b; i++)
+    if (tombola__is_length(s, t->list[i])) length = i;
+  if (length == t->b) return false;
+  const size_t base = tombola__terms(s)->scratch.n;
+  for (size_t i = 0; i < t->b; i++)
+    if (i != length) tombola__push(s, t->list[i]);
+  const tombola__lang rest = tombola__term_and(s, base);
+  if (s->status) return false;
+  if (!(tombola__term(s, rest)->flags & (TOMBOLA__ATTAINED | TOMBOLA__SOUGHT | TOMBOLA__DEAD)))
+    search_shortest(s, rest);
+  const struct tombola__term r = *tombola__term(s, rest), bound = *tombola__term(s, t->list[length]);
+  *none = r.flags & TOMBOLA__DEAD || r.shortest > bound.max;
+  return !s->status && (*none || (r.flags & TOMBOLA__ATTAINED && r.shortest >= bound.min));
+}
+
 static bool is_none(struct tombola__store *s, tombola__lang a) {
   const struct tombola__term t = *tombola__term(s, a);
   if (known_live(s, a)) return false;
@@ -168,6 +224,8 @@ static bool is_none(struct tombola__store *s, tombola__lang a) {
     case TOMBOLA__TERM_CHOICE:
     case TOMBOLA__TERM_OR: none = all_none(s, &t); break;
     case TOMBOLA__TERM_AND:
+      if (!by_shortest(s, &t, &none)) none = search(s, a);
+      break;
     case TOMBOLA__TERM_NOT: none = search(s, a); break;
     case TOMBOLA__TERM_REPEAT: none = t.min && is_none(s, t.a); break;
     }

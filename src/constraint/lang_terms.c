@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MOST_DEPTH 2000 /* of recursions; a frame takes some hundred bytes */
+#define MOST_DEPTH 800 /* of recursions; a level takes some hundred bytes of stack */
 
 static const struct tombola__range everything = {0, TOMBOLA__LAST_CODE_POINT};
 

@@ -26,10 +26,11 @@ enum tombola__term_kind {
 
 enum {
   TOMBOLA__NULLABLE = 1,
-  TOMBOLA__LIVE = 2,       /* surely not empty */
-  TOMBOLA__DEAD = 4,       /* surely empty */
-  TOMBOLA__ATTAINED = 8,   /* some text is as short as `shortest` */
-  TOMBOLA__CONTIGUOUS = 16 /* there are texts of every length from shortest to longest */
+  TOMBOLA__LIVE = 2,        /* surely not empty */
+  TOMBOLA__DEAD = 4,        /* surely empty */
+  TOMBOLA__ATTAINED = 8,    /* some text is as short as `shortest` */
+  TOMBOLA__CONTIGUOUS = 16, /* there are texts of every length from shortest to longest */
+  TOMBOLA__SOUGHT = 32      /* the shortest text was searched for */
 };
 
 struct tombola__term {

@@ -1,114 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading by rules. A place is an element that is a language, its state, and the bytes of a character that isn't whole
- * yet; around it is a frame for every rule that is open and has something behind it in the rule that called it (a call
- * at the end of a production needs none, so that recursion to the right takes no room).
+ * yet; around it is the frame of the innermost open rule. A frame is shared by all that begin its rule at one point of
+ * the text and lists where each of them goes on (a graph-structured stack: Tomita, 1985), so that many readings cost
+ * what few do. A call at the end of a production has no frame of its own: recursion to the right takes no room.
  *
  * As soon as a language accepts what was read the places behind it are made too, so that a place never ends between two
- * bytes. A rule that may be empty is passed over by its caller and begins only with texts that aren't; so beginning
- * comes to an end, there being no left recursion. What has begun in a frame at one point of the text is noted in the
- * frame: the same again would be the same places. */
+ * bytes. A rule that may be empty is passed over by its caller and begins only with texts that aren't. So beginning
+ * comes to an end, there being no left recursion; and a rule ends later than it begins, when all its callers are known.
+ */
 #include "rules.h"
 
-enum { BASE, RETURN, REPEAT }; /* kinds of frames */
-
-/* What has begun in a frame: a frame inside of it, or a rule that needs none. */
+/* What has begun in a frame at one point of the text; the same again would be the same places. */
 struct begun {
   struct begun *next;
-  uint32_t kind, position, count; /* of the frame; BASE: the rule is `position` */
+  uint32_t kind, position, count; /* as in a link; HERE: the rule is `position` */
 };
 
-struct call {
-  struct tombola__frame head;
-  const struct tombola__rules *rules;
-  uint32_t position; /* RETURN: the element that comes next. REPEAT: the one that is repeated */
+enum { NEXT, REPEAT, HERE };
+
+/* Where a rule goes on when it has ended. */
+struct link {
+  struct link *next;
+  struct call *caller;
+  uint32_t kind;     /* NEXT or REPEAT */
+  uint32_t position; /* NEXT: the element that comes next. REPEAT: the one that is repeated */
   uint32_t count;    /* REPEAT: how often it was there before; no higher than min when there is no max */
   struct begun begun;
+};
+
+/* A frame. The key is of what the links lead to; it is 0 until the point where the frame was made is over. */
+struct call {
+  struct tombola__frame head;
+  struct base *base;
+  struct link *links; /* none in the outermost */
+  uint32_t rule;
+  uint64_t made; /* the point of the text */
+  struct call *made_before;
 
   /* Of one point of the text, `turn`. */
   uint64_t turn;
-  struct begun *first;
+  struct begun *begun;
   bool returned;
+  struct call *return_next;
+};
+
+/* The outermost, of the whole grammar. */
+struct base {
+  struct call call;
+  const struct tombola__rules *rules;
+  uint64_t turn; /* of `calls` */
+  struct call *calls;
 };
 
 static void begin(struct tombola__machine *m, struct call *up, uint32_t rule);
 
-/* A frame's notes are the only thing of it that changes. */
+/* What changes in a frame is what it knows of one point. */
 static struct call *call_of(const struct tombola__frame *frame) {
   return (struct call *)(uintptr_t)frame;
 }
 
-static void refresh(const struct tombola__machine *m, struct call *call) {
-  const uint64_t turn = tombola__machine_turn(m);
+static const struct tombola__element *element_at(const struct call *up, uint32_t position) {
+  return &up->base->rules->elements[position];
+}
+
+static void refresh(struct call *call, uint64_t turn) {
   if (call->turn == turn) return;
   call->turn = turn;
-  call->first = NULL;
+  call->begun = NULL;
   call->returned = false;
 }
 
-static bool has_begun(const struct tombola__machine *m, struct call *up, uint32_t kind, uint32_t position,
-                      uint32_t count) {
-  refresh(m, up);
-  for (const struct begun *b = up->first; b; b = b->next)
+static bool has_begun(struct call *up, uint64_t turn, uint32_t kind, uint32_t position, uint32_t count) {
+  refresh(up, turn);
+  for (const struct begun *b = up->begun; b; b = b->next)
     if (b->position == position && b->kind == kind && b->count == count) return true;
   return false;
 }
 
 static void note(struct call *up, struct begun *begun, uint32_t kind, uint32_t position, uint32_t count) {
-  *begun = (struct begun){.next = up->first, .kind = kind, .position = position, .count = count};
-  up->first = begun;
+  *begun = (struct begun){.next = up->begun, .kind = kind, .position = position, .count = count};
+  up->begun = begun;
 }
 
-/* Begins a rule in a frame inside of `up`, unless that was done already. */
+/* The key of a frame when the point where it was made is over. A frame gets it before a byte is read in it, so that the
+ * callers from other points have theirs: it recurses no deeper than rules begin with each other. */
+static void find_key(struct call *call) {
+  if (call->head.key[1]) return;
+  uint64_t key[2] = {call->rule + UINT64_C(1), call->rule};
+  for (const struct link *l = call->links; l; l = l->next) {
+    const uint64_t place = (uint64_t)l->position << 32 | l->count;
+    find_key(l->caller);
+    key[0] +=
+        tombola__mix(tombola__mix(l->caller->head.key[0], place), l->kind); /* a sum: a set has no order */
+    key[1] += tombola__mix(tombola__mix(l->caller->head.key[1], l->kind + UINT64_C(2)), place);
+  }
+  call->head.key[0] = key[0];
+  call->head.key[1] = key[1] | 1;
+}
+
+/* The frame of a rule that begins at this point; *fresh: it has only now been made. */
+static struct call *frame_of(struct tombola__machine *m, struct base *base, uint64_t turn, uint32_t rule,
+                             bool *fresh) {
+  *fresh = false;
+  if (base->turn != turn) {
+    base->turn = turn;
+    base->calls = NULL;
+  }
+  for (struct call *c = base->calls; c; c = c->made_before)
+    if (c->rule == rule) return c;
+  struct call *const call = tombola__machine_take(m, sizeof *call);
+  if (!call) return NULL;
+  call->head =
+      (struct tombola__frame){.up = &base->call.head, .part = TOMBOLA__RULES, .depth = base->call.head.depth};
+  call->base = base;
+  call->rule = rule;
+  call->made = turn;
+  call->made_before = base->calls;
+  base->calls = call;
+  *fresh = true;
+  return call;
+}
+
+/* Begins a rule that goes on in `up`, unless that was done already. */
 static void begin_inside(struct tombola__machine *m, struct call *up, uint32_t kind, uint32_t position,
                          uint32_t count, uint32_t rule) {
-  if (has_begun(m, up, kind, position, count)) return;
-  if (up->head.depth == UINT16_MAX) {
-    tombola__store_fail(tombola__machine_store(m), TOMBOLA_OUT_OF_RANGE, "max_depth",
-                        "rules are nested deeper than %d", UINT16_MAX);
-    return;
-  }
-  struct call *const call = tombola__machine_take(m, sizeof *call);
+  const uint64_t turn = tombola__machine_turn(m);
+  bool fresh;
+  if (has_begun(up, turn, kind, position, count)) return;
+  struct link *const link = tombola__machine_take(m, sizeof *link);
+  struct call *const call = link ? frame_of(m, up->base, turn, rule, &fresh) : NULL;
   if (!call) return;
-  const uint64_t place = (uint64_t)position << 32 | count;
-  call->head = (struct tombola__frame){
-      .up = &up->head,
-      .key = {tombola__mix(up->head.key[0] + kind, place), tombola__mix(up->head.key[1] ^ place, kind)},
-      .part = TOMBOLA__RULES,
-      .kind = (uint8_t)kind,
-      .depth = (uint16_t)(up->head.depth + 1),
-  };
-  call->rules = up->rules;
-  call->position = position;
-  call->count = count;
-  note(up, &call->begun, kind, position, count);
-  begin(m, call, rule);
+  *link =
+      (struct link){.next = call->links, .caller = up, .kind = kind, .position = position, .count = count};
+  call->links = link;
+  note(up, &link->begun, kind, position, count);
+  if (fresh) begin(m, call, rule);
 }
 
 /* Begins a rule in `up` itself, unless that was done already. */
 static void begin_here(struct tombola__machine *m, struct call *up, uint32_t rule) {
-  if (has_begun(m, up, BASE, rule, 0)) return;
+  if (has_begun(up, tombola__machine_turn(m), HERE, rule, 0)) return;
   struct begun *const begun = tombola__machine_take(m, sizeof *begun);
   if (!begun) return;
-  note(up, begun, BASE, rule, 0);
+  note(up, begun, HERE, rule, 0);
   begin(m, up, rule);
 }
 
 /* A call that goes on behind the element at `position`. */
 static void begin_call(struct tombola__machine *m, struct call *up, uint32_t position) {
-  const struct tombola__element *const e = &up->rules->elements[position];
+  const struct tombola__element *const e = element_at(up, position);
   if (e[1].kind == TOMBOLA__ELEMENT_END)
     begin_here(m, up, e->target);
   else
-    begin_inside(m, up, RETURN, position + 1, 0, e->target);
+    begin_inside(m, up, NEXT, position + 1, 0, e->target);
 }
 
 /* Once more what has been there `count` times. The last time nothing has to be counted any more. */
 static void begin_repeat(struct tombola__machine *m, struct call *up, uint32_t position, uint32_t count) {
-  const struct tombola__element *const e = &up->rules->elements[position];
-  if (e->max != TOMBOLA__LANG_UNBOUNDED && count + 1 == e->max)
-    begin_call(m, up, position);
-  else
+  const struct tombola__element *const e = element_at(up, position);
+  if (e->max == TOMBOLA__LANG_UNBOUNDED)
+    begin_inside(m, up, REPEAT, position, count < e->min ? count : e->min, e->target);
+  else if (count + 1 < e->max)
     begin_inside(m, up, REPEAT, position, count, e->target);
+  else
+    begin_call(m, up, position);
 }
 
 static void emit(struct tombola__machine *m, const struct tombola__frame *up, uint32_t position,
@@ -121,7 +176,7 @@ static void emit(struct tombola__machine *m, const struct tombola__frame *up, ui
  * production. */
 static bool pass(struct tombola__machine *m, struct call *up, uint32_t position) {
   for (;; position++) {
-    const struct tombola__element *const e = &up->rules->elements[position];
+    const struct tombola__element *const e = element_at(up, position);
     switch (e->kind) {
     case TOMBOLA__ELEMENT_END: return true;
     case TOMBOLA__ELEMENT_LANG: emit(m, &up->head, position, e->target); break;
@@ -133,37 +188,40 @@ static bool pass(struct tombola__machine *m, struct call *up, uint32_t position)
 }
 
 static void begin(struct tombola__machine *m, struct call *up, uint32_t rule) {
-  const struct tombola__rules *const r = up->rules;
+  const struct tombola__rules *const r = up->base->rules;
   const uint32_t *const starts = r->starts + r->rules[rule].first;
   const uint32_t n = r->rules[rule].n;
   for (uint32_t i = 0; i < n && !tombola__machine_store(m)->status; i++)
     pass(m, up, starts[i]);
 }
 
-/* What was begun in `up` has ended. True when its caller's production goes on at *position. */
-static bool end_repeat(struct tombola__machine *m, struct call *up, uint32_t *position) {
-  const struct tombola__element *const e = &up->rules->elements[up->position];
-  if (e->max == TOMBOLA__LANG_UNBOUNDED && up->count == e->min)
-    begin_here(m, up, e->target);
-  else
-    begin_repeat(m, call_of(up->head.up), up->position, up->count + 1);
-  *position = up->position + 1;
-  return up->count + 1 >= e->min;
+/* Goes on where a rule was begun. True when its caller has ended with it. */
+static bool follow(struct tombola__machine *m, const struct link *link) {
+  if (link->kind == NEXT) return pass(m, link->caller, link->position);
+  begin_repeat(m, link->caller, link->position, link->count + 1);
+  return link->count + 1 >= element_at(link->caller, link->position)->min &&
+         pass(m, link->caller, link->position + 1);
+}
+
+/* Puts a frame on the list of those that end at this point, once. */
+static void will_return(struct call *call, uint64_t turn, struct call **list) {
+  refresh(call, turn);
+  if (call->returned) return;
+  call->returned = true;
+  call->return_next = *list;
+  *list = call;
 }
 
 static void return_to(struct tombola__machine *m, struct call *up) {
-  while (!tombola__machine_store(m)->status) {
-    refresh(m, up);
-    if (up->returned) return;
-    up->returned = true;
-    uint32_t position = up->position;
-    if (up->head.kind == BASE) {
-      tombola__machine_return(m, up->head.up);
-      return;
-    }
-    if (up->head.kind == REPEAT && !end_repeat(m, up, &position)) return;
-    up = call_of(up->head.up);
-    if (!pass(m, up, position)) return;
+  const uint64_t turn = tombola__machine_turn(m);
+  struct call *list = NULL;
+  will_return(up, turn, &list);
+  while (list && !tombola__machine_store(m)->status) {
+    const struct call *const call = list;
+    list = call->return_next;
+    if (call == &call->base->call) tombola__machine_return(m, call->head.up);
+    for (const struct link *l = call->links; l; l = l->next)
+      if (follow(m, l)) will_return(l->caller, turn, &list);
   }
 }
 
@@ -173,19 +231,19 @@ void tombola__rules_return(struct tombola__machine *m, const struct tombola__fra
 
 void tombola__rules_start(struct tombola__machine *m, const struct tombola__rules *rules,
                           const struct tombola__frame *up) {
-  struct call *const base = tombola__machine_take(m, sizeof *base);
+  struct base *const base = tombola__machine_take(m, sizeof *base);
   if (!base) return;
-  base->head = (struct tombola__frame){
+  base->call.head = (struct tombola__frame){
       .up = up,
       .key = {tombola__mix(up ? up->key[0] : 0, (uintptr_t)rules),
-              tombola__mix(up ? ~up->key[1] : 0, (uintptr_t)rules)},
+              tombola__mix(up ? up->key[1] : 0, ~(uintptr_t)rules) | 1},
       .part = TOMBOLA__RULES,
-      .kind = BASE,
       .depth = up ? (uint16_t)(up->depth + 1) : 0,
   };
+  base->call.base = base;
   base->rules = rules;
-  begin(m, base, rules->root);
-  if (rules->nullable) return_to(m, base);
+  begin(m, &base->call, rules->root);
+  if (rules->nullable) return_to(m, &base->call);
 }
 
 /* ---- a byte ---- */
@@ -233,6 +291,7 @@ static void step_piece(struct tombola__machine *m, const struct tombola__thread 
 }
 
 void tombola__rules_step(struct tombola__machine *m, const struct tombola__thread *thread, uint8_t byte) {
+  find_key(call_of(thread->up));
   if (byte >= 0x80) {
     step_piece(m, thread, byte);
     return;
@@ -267,6 +326,7 @@ bool tombola__rules_freedom(struct tombola__machine *m, const struct tombola__th
 
 void tombola__rules_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
                         uint64_t key[2]) {
+  find_key(call_of(thread->up));
   const uint32_t most = horizon < UINT32_MAX ? (uint32_t)horizon : UINT32_MAX;
   const tombola__lang like = tombola__lang_like(tombola__machine_store(m), thread->b, most);
   const uint64_t place = (uint64_t)thread->a << 32 | like;

@@ -17,8 +17,8 @@ struct reader {
 };
 
 static enum tombola_status start_with(struct reader *r, const char *grammar, size_t length, const char *root,
-                                     const struct tombola_grammar_limits *limits,
-                                     struct tombola_error *error) {
+                                      const struct tombola_grammar_limits *limits,
+                                      struct tombola_error *error) {
   struct tombola__program program = {.part = TOMBOLA__RULES};
   r->machine = NULL;
   assert_int_equal(tombola__store_new(&r->store, limits, NULL, NULL), TOMBOLA_OK);
@@ -294,6 +294,8 @@ static void ambiguous_readings_are_merged(void **state) {
   static const char *const grammars[] = {
       "root ::= (\"a\"? \"a\"?)*",
       "root ::= \"a\" root root | \"a\"",
+      "root ::= ([ab] (root) (root root \"a\")){0,2}",
+      "root ::= x x x x\nx ::= \"a\" x x x | \"\"",
       "root ::= (x x?)+\nx ::= \"a\" | \"(\" x \")\"",
       "root ::= one | two\none ::= \"a\" one | \"a\" two | \"a\"\ntwo ::= \"a\" one | \"a\" two | \"a\"",
       "root ::= x*\nx ::= y*\ny ::= z*\nz ::= \"a\" | \"(\" root \")\"",
@@ -302,14 +304,16 @@ static void ambiguous_readings_are_merged(void **state) {
       "a5 ::= a6 | n? a6\na6 ::= a7 | n? a7\na7 ::= a8 | n? a8\na8 ::= \"a\" root?\nn ::= \"n\" n | \"(\" "
       "root \")\"",
   };
-  char text[399];
+  char text[199];
   memset(text, 'a', sizeof text);
   for (size_t i = 0; i < TOMBOLA__COUNT(grammars); i++) {
     struct reader r;
     bool whole;
     const clock_t begun = clock();
     start(&r, grammars[i]);
-    if (readable(&r, text, sizeof text, &whole) < sizeof text || !whole) fail_msg("%s", grammars[i]);
+    if (readable(&r, text, sizeof text, &whole) < sizeof text) fail_msg("%s", grammars[i]);
+    if (!whole) readable(&r, text, sizeof text - 1, &whole); /* one of them has even lengths only */
+    assert_true(whole);
     assert_true(clock() - begun < 10 * CLOCKS_PER_SEC);
     finish(&r);
   }

@@ -96,7 +96,7 @@ static const struct worked worked[] = {
       {"<f=a>b", "FFFgGGF"}}}, /* free text and the grammar, both */
     {{{"((", "root ::= \"(\" root* \")\"", NULL, true}},
      false,
-     {{"x(()())z", "FFFgggggFF"}, {"(())x(())", "FFgggFFFggF"}}},
+     {{"x(()())z", "FFFggggFF"}, {"(())x(())", "FFggFFFggF"}}},
     {{{"n", "root ::= \"\"", NULL, false}, {"m", "root ::= \"\" | \"1\"", "e", false}},
      false,
      {{"nn", "FFF"}, {"me", "FgF"}, {"m1e", "FggF"}}},

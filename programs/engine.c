@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine.h"
+#include "constrain.h"
 #include "paths.h"
 #include "terminal.h"
 
@@ -60,6 +61,13 @@ static int load(const struct engine *engine, const char *path, tombola_model **m
   if (status == TOMBOLA_OK) return EXIT_OK;
   if (status == TOMBOLA_CANCELLED) return EXIT_INTERRUPTED;
   return complain("%s%s", error.message[0] ? error.message : tombola_status_text(status), hint(path, status));
+}
+
+int engine_load_model(const struct options *options, tombola_model **model) {
+  const struct engine engine = {.options = options};
+  char path[PATH_SIZE];
+  const char *found = find_model(options, path);
+  return found ? load(&engine, found, model) : EXIT_FAILED;
 }
 
 /* Tries the chat format on one message, so that a bad one is known before the first question. */
@@ -234,6 +242,7 @@ int engine_start(struct engine *engine, struct options *options) {
   status = tombola_session_new(engine->model, 0, NULL, &engine->session, &error);
   if (status != TOMBOLA_OK) return complain_error(status, &error);
   exit_status = make_speculation(engine);
+  if (exit_status == EXIT_OK) exit_status = constrain_make(engine);
   if (exit_status == EXIT_OK) exit_status = open_files(engine);
   if (exit_status == EXIT_OK) introduce(engine, model);
   return exit_status;
@@ -241,6 +250,7 @@ int engine_start(struct engine *engine, struct options *options) {
 
 void engine_free(struct engine *engine) {
   if (engine->trace) fclose(engine->trace);
+  constrain_free(engine);
   tombola_speculation_free(engine->speculation);
   tombola_model_free(engine->draft);
   tombola_session_free(engine->session);

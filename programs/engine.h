@@ -18,6 +18,9 @@ struct engine {
   tombola_speculation *speculation; /* or NULL */
   FILE *trace;          /* of --trace, or NULL */
   struct tombola_model_info info;
+  tombola_trie *trie;          /* of a constraint, or NULL */
+  tombola_grammar *grammar;
+  tombola_matcher *matcher;    /* or NULL: answers are free */
   const char *chat_template; /* what tombola_model_apply_template gets */
   bool plain;                /* no chat format: the texts are completed as they are */
 };
@@ -25,6 +28,8 @@ struct engine {
 /* Loads the model (with a progress bar), decides on the chat format and says what computes. Returns the exit
  * status after a complaint. Free the engine either way. */
 int engine_start(struct engine *engine, struct options *options);
+/* Loads the model that the options name, or the default one, and nothing else. */
+int engine_load_model(const struct options *options, tombola_model **model);
 /* Makes the samplers again after a change of the options; the old ones stay when that fails. Returns the exit status
  * after a complaint. */
 int engine_renew_sampler(struct engine *engine, struct options *options);

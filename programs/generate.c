@@ -168,7 +168,8 @@ static void set_all(struct setting *setting, struct stream *stream, const struct
                                          .on_prefill = on_prefill,
                                          .context = stream,
                                          .answer_sampler = stream->engine->answer_sampler,
-                                         .speculation = stream->engine->speculation}};
+                                         .speculation = stream->engine->speculation,
+                                         .matcher = stream->engine->matcher}};
   set_text(setting, options, question, custom);
   set_limits(setting, options, question);
   if (options->think_budget >= 0) {
@@ -210,6 +211,7 @@ void generate(const struct engine *engine, const struct question *question, stru
   double start = now();
   stream.last = start;
   set_all(&setting, &stream, question);
+  if (engine->matcher) tombola_matcher_reset(engine->matcher);
   interrupt_set(INTERRUPT_STOPS);
   status = tombola_session_generate(engine->session, engine->sampler, question->prompt->data, question->prompt->count,
                                     &setting.params, &turn->stats, &error);

@@ -12,9 +12,9 @@
 #endif
 
 static const char *const group_names[GROUP_COUNT] = {
-    [GROUP_MODEL] = "Model",       [GROUP_PROMPT] = "Prompt",        [GROUP_ANSWER] = "Answer",
-    [GROUP_SAMPLING] = "Sampling", [GROUP_SAMPLE] = "Row and draws", [GROUP_BENCH] = "Measurement",
-    [GROUP_OUTPUT] = "Output"};
+    [GROUP_MODEL] = "Model",           [GROUP_PROMPT] = "Prompt",     [GROUP_ANSWER] = "Answer",
+    [GROUP_CONSTRAINT] = "Constraint", [GROUP_SAMPLING] = "Sampling", [GROUP_SAMPLE] = "Row and draws",
+    [GROUP_BENCH] = "Measurement",     [GROUP_OUTPUT] = "Output"};
 
 int help_print(void) {
   const char *task = "";
@@ -158,11 +158,14 @@ int help_print_command(const struct command *command) {
     }
     if (command->bit & COMMAND_ANSWERS)
       printf("\nAfter the reasoning\n"
-             "      --answer-NAME X              any sampling parameter above, but for the answer that follows the\n"
+             "      --answer-NAME X              any sampling parameter above, but for the answer that "
+             "follows the\n"
              "                                   reasoning: --answer-temperature 0.2, --answer-top-k 5\n");
     if (command->bit & COMMAND_SAMPLES)
-      printf("\nEach option has a variable: TOMBOLA_ARG_TOP_K=5 is --top-k 5. A flag goes before a variable, this before\n"
-             "a preset, this before what the model recommends (generation_config.json in its folder, the GGUF file's\n"
+      printf("\nEach option has a variable: TOMBOLA_ARG_TOP_K=5 is --top-k 5. A flag goes before a variable, "
+             "this before\n"
+             "a preset, this before what the model recommends (generation_config.json in its folder, the "
+             "GGUF file's\n"
              "general.sampling keys), this before the dialect.\n"
              "\nDefaults are those of the dialect %s; another dialect has its own (--dialect NAME "
              "--print-config).\n",

@@ -321,6 +321,7 @@ static bool set_defaults(struct options *options, const struct command *command)
   *options = (struct options){.command = command,
                               .max_tokens = 512,
                               .think_budget = -1,
+                              .json_whitespace = 64,
                               .think_open = "<think>",
                               .think_close = "</think>",
                               .draws = command->bit == COMMAND_SELFTEST ? 30000 : 1};

@@ -28,9 +28,11 @@ enum {
   COMMAND_BENCH = 16,
   COMMAND_SELFTEST = 32,
   COMMAND_DIALECTS = 64,
+  COMMAND_SCHEMA = 128,
   COMMAND_ANSWERS = COMMAND_RUN | COMMAND_CHAT, /* what loads a model and answers */
   COMMAND_SAMPLES = COMMAND_ANSWERS | COMMAND_SAMPLE,
-  COMMAND_ALL = 127
+  COMMAND_CONSTRAINS = COMMAND_ANSWERS | COMMAND_SCHEMA,
+  COMMAND_ALL = 255
 };
 
 struct command {
@@ -54,6 +56,7 @@ int command_models(struct options *options);
 int command_sample(struct options *options);
 int command_bench(struct options *options);
 int command_dialects(struct options *options);
+int command_schema(struct options *options);
 int command_selftest(struct options *options);
 
 /* ---- values ---- */
@@ -109,6 +112,19 @@ struct options {
   const char *think_open, *think_close;
   bool hide_thinking;
 
+  /* The constraint of an answer: one of the first six. */
+  bool json_object;
+  const char *json_schema; /* a file, or the schema itself */
+  const char *regex, *grammar, *grammar_file;
+  struct tombola_bytes *choices; /* owned, their texts too */
+  size_t n_choices;
+  int64_t json_whitespace; /* bytes a place; JSON_WHITESPACE_ANY, 0: none */
+  int json_format;         /* enum tombola_format */
+  int json_order;          /* enum tombola_property_order */
+  bool json_nullable, json_lenient;
+  struct tombola_bytes *instances, *refs; /* of `schema`; owned, their texts too */
+  size_t n_instances, n_refs;
+
   /* Speculation. */
   const char *draft_model;
   int draft_kind; /* enum tombola_speculation_kind; OFF: as draft_model and prompt_lookup say */
@@ -157,6 +173,8 @@ struct options {
 
 /* ---- the table ---- */
 
+enum { JSON_WHITESPACE_ANY = -1 };
+
 /* What an option's value is, and with that the type of the member that `offset` names. */
 enum option_kind {
   OPTION_SWITCH,  /* bool; takes no value */
@@ -173,6 +191,7 @@ enum option_group {
   GROUP_MODEL,
   GROUP_PROMPT,
   GROUP_ANSWER,
+  GROUP_CONSTRAINT,
   GROUP_SAMPLING,
   GROUP_SAMPLE,
   GROUP_BENCH,
@@ -246,6 +265,14 @@ enum tombola_status option_read_ids(const char *text, const char *name, tombola_
 /* The setters and showers of the custom rows: what steers an answer (options_answer.c), */
 enum tombola_status option_set_stop(struct options *options, const char *text, struct tombola_error *error);
 enum tombola_status option_set_ban(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_choice(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_instance(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_ref(struct options *options, const char *text, struct tombola_error *error);
+enum tombola_status option_set_whitespace(struct options *options, const char *text, struct tombola_error *error);
+void option_show_choice(const struct options *options, char *text, size_t size);
+void option_show_instance(const struct options *options, char *text, size_t size);
+void option_show_ref(const struct options *options, char *text, size_t size);
+void option_show_whitespace(const struct options *options, char *text, size_t size);
 enum tombola_status option_set_loop_guard(struct options *options, const char *text,
                                           struct tombola_error *error);
 enum tombola_status option_set_draft(struct options *options, const char *text, struct tombola_error *error);

@@ -80,9 +80,64 @@ void option_show_ban(const struct options *options, char *text, size_t size) {
   show_texts(options->bans, options->n_bans, text, size);
 }
 
+enum tombola_status option_set_choice(struct options *options, const char *text,
+                                      struct tombola_error *error) {
+  return add_text(&options->choices, &options->n_choices, "choice", text, error);
+}
+
+void option_show_choice(const struct options *options, char *text, size_t size) {
+  show_texts(options->choices, options->n_choices, text, size);
+}
+
+enum tombola_status option_set_instance(struct options *options, const char *text,
+                                        struct tombola_error *error) {
+  return add_text(&options->instances, &options->n_instances, "instance", text, error);
+}
+
+void option_show_instance(const struct options *options, char *text, size_t size) {
+  show_texts(options->instances, options->n_instances, text, size);
+}
+
+enum tombola_status option_set_ref(struct options *options, const char *text, struct tombola_error *error) {
+  if (!strchr(text, '=')) return refuse(error, "ref", "ref: \"%.80s\" is not URI=FILE", text);
+  return add_text(&options->refs, &options->n_refs, "ref", text, error);
+}
+
+void option_show_ref(const struct options *options, char *text, size_t size) {
+  show_texts(options->refs, options->n_refs, text, size);
+}
+
 void options_free_answer(struct options *options) {
   free_texts(options->stops, options->n_stops);
   free_texts(options->bans, options->n_bans);
+  free_texts(options->choices, options->n_choices);
+  free_texts(options->instances, options->n_instances);
+  free_texts(options->refs, options->n_refs);
+}
+
+/* ---- white space of JSON ---- */
+
+enum tombola_status option_set_whitespace(struct options *options, const char *text,
+                                          struct tombola_error *error) {
+  char *end;
+  long bytes = strtol(text, &end, 10);
+  if (strcmp(text, "any") == 0)
+    options->json_whitespace = JSON_WHITESPACE_ANY;
+  else if (strcmp(text, "none") == 0)
+    options->json_whitespace = 0;
+  else if (end != text && !*end && bytes >= 0 && bytes <= 65535)
+    options->json_whitespace = bytes;
+  else
+    return refuse(error, "json_whitespace",
+                  "json_whitespace: \"%.80s\" is not none, any, or a number of bytes up to 65535", text);
+  return TOMBOLA_OK;
+}
+
+void option_show_whitespace(const struct options *options, char *text, size_t size) {
+  if (options->json_whitespace > 0)
+    snprintf(text, size, "%lld", (long long)options->json_whitespace);
+  else
+    snprintf(text, size, "%s", options->json_whitespace == 0 ? "none" : "any");
 }
 
 /* ---- the guard against loops ---- */
@@ -126,7 +181,8 @@ enum tombola_status option_set_draft(struct options *options, const char *text, 
   }
   tokens = strlen(text) < 5 ? strtol(text, NULL, 10) : 0;
   if (tokens < 1 || tokens > 64)
-    return refuse(error, "draft", "draft: \"%.40s\" is not allowed (1 to 64 tokens, or the path of a model)", text);
+    return refuse(error, "draft", "draft: \"%.40s\" is not allowed (1 to 64 tokens, or the path of a model)",
+                  text);
   options->draft_tokens = tokens;
   return TOMBOLA_OK;
 }
@@ -149,7 +205,8 @@ enum tombola_status option_set_draft_kind(struct options *options, const char *t
                   "draft_kind: %s is not supported: it needs a drafter of its own that no model here has "
                   "(full-model, prompt-lookup)",
                   text);
-  return refuse(error, "draft_kind", "draft_kind: \"%.40s\" is not allowed (full-model, prompt-lookup)", text);
+  return refuse(error, "draft_kind", "draft_kind: \"%.40s\" is not allowed (full-model, prompt-lookup)",
+                text);
 }
 
 void option_show_draft_kind(const struct options *options, char *text, size_t size) {
@@ -168,8 +225,7 @@ enum tombola_status option_set_bias_file(struct options *options, const char *te
   yyjson_read_err failure;
   enum tombola_status status;
   yyjson_doc *doc = yyjson_read_file(text, 0, NULL, &failure);
-  if (!doc)
-    return refuse(error, "bias_file", "%.120s: %s (byte %zu)", text, failure.msg, failure.pos);
+  if (!doc) return refuse(error, "bias_file", "%.120s: %s (byte %zu)", text, failure.msg, failure.pos);
   status = sample_biases(yyjson_doc_get_root(doc), "bias_file", &options->bias_file,
                          &options->sampler.n_fallback_bias, error);
   options->sampler.fallback_bias = options->bias_file;

@@ -231,6 +231,9 @@ TOMBOLA_API void tombola_matcher_reset(tombola_matcher *matcher);
 TOMBOLA_API void tombola_matcher_set_thinking(tombola_matcher *matcher, int thinking);
 TOMBOLA_API int tombola_matcher_wants_mask(const tombola_matcher *matcher);
 
+/* 1 where the grammar's verdict is MAY_BACKTRACK. */
+TOMBOLA_API int tombola_matcher_may_backtrack(const tombola_matcher *matcher);
+
 /* 0 in the free text of a MIX and in a free prelude, 1 elsewhere. */
 TOMBOLA_API int tombola_matcher_engaged(const tombola_matcher *matcher);
 

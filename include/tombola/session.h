@@ -6,6 +6,7 @@
 #ifndef TOMBOLA_SESSION_H
 #define TOMBOLA_SESSION_H
 
+#include <tombola/constraint.h>
 #include <tombola/model.h>
 #include <tombola/text.h>
 
@@ -196,6 +197,14 @@ struct tombola_generate_params {
   /* Where a mask lists one token only, it is taken without being drawn, and the model runs a row of such tokens in one
    * batch; the law of the answer is the same. 1: each is drawn, from a row of its own. */
   int no_jump_ahead;
+  /* The constraint of the answer, or NULL: a matcher at the place where the answer begins, made over this model's
+   * vocabulary; it follows the answer and is left at its end. It stands aside while reasoning is open. Where its text
+   * is complete and can't go on the answer ends, whatever min_tokens and ignore_end say. Not together with on_mask or
+   * context_shift. */
+  tombola_matcher *matcher;
+  /* A constraint that may lead to a dead end: how many of the newest tokens are held back, to be taken back there; 0:
+   * 64. The limits of `bans` on rollbacks hold for both. */
+  size_t backtrack_tokens;
 };
 
 /* What became of the thinking budget. */
@@ -223,7 +232,8 @@ struct tombola_generation_stats {
   size_t shifted_away; /* tokens forgotten by them */
   enum tombola_think_outcome think;
   struct tombola_speculation_stats speculation;
-  size_t jumped; /* tokens taken because no other was allowed, without a draw */
+  size_t jumped;    /* tokens taken because no other was allowed, without a draw */
+  size_t dead_ends; /* of the constraint; what they cost is in rollbacks and rolled_back */
 };
 
 typedef struct tombola_session tombola_session;

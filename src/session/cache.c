@@ -96,8 +96,8 @@ static void forget(struct tombola__generation *g, size_t keep, size_t discard) {
   g->session->count -= discard;
   g->position -= discard;
   if (g->prompt > keep) g->prompt = g->prompt > end ? g->prompt - discard : keep;
-  for (size_t i = 0; i < g->bans.n; i++)
-    g->bans.list[i].position -= discard;
+  for (size_t i = 0; i < g->back.n; i++)
+    g->back.list[i].position -= discard;
   g->stats.shifts++;
   g->stats.shifted_away += discard;
 }

@@ -88,10 +88,39 @@ static enum tombola_status callers_mask(const struct tombola__generation *g, str
   return TOMBOLA_OK;
 }
 
+/* Whether a mask allows nothing but end tokens: then the constraint ends the answer, whatever else would have it go
+ * on. */
+static bool only_ends(const struct tombola__generation *g, const struct tombola_mask *mask) {
+  for (size_t i = 0; mask->ids && i < mask->n_ids; i++) {
+    if (!(tombola_vocabulary_flags(g->session->vocabulary, mask->ids[i]) & TOMBOLA_TOKEN_END)) return false;
+  }
+  return mask->ids && mask->n_ids > 0;
+}
+
+/* Takes what the session itself bans out of the mask of the position. */
+static void apply_bans(struct tombola__generation *g, bool early) {
+  const tombola_session *session = g->session;
+  const bool keeps_ends = g->params.matcher && only_ends(g, &g->mask);
+  const bool ends = (g->params.ignore_end || early) && !keeps_ends;
+  if (!ends && !early && !tombola__bans_apply(g, NULL)) return;
+  size_t bytes = (session->vocab_size + 31) / 32 * sizeof *session->mask, n_ends;
+  if (g->mask.words)
+    memcpy(session->mask, g->mask.words, bytes);
+  else
+    memset(session->mask, 0xFF, bytes);
+  const tombola_token *end_tokens = tombola_vocabulary_ends(session->vocabulary, &n_ends);
+  if (ends) ban(session->mask, end_tokens, n_ends);
+  if (ends && early) ban(session->mask, g->params.stop_ids, g->params.n_stop_ids);
+  tombola__bans_apply(g, session->mask);
+  g->mask.words = session->mask;
+  g->mask.ids = NULL;
+}
+
 enum tombola_status tombola__prepare(struct tombola__generation *g, const struct tombola_mask **mask) {
   tombola_session *session = g->session;
   *mask = NULL;
-  if (g->bans.on) {
+  g->went_back = false;
+  if (g->bans.on || g->back.held > 0) {
     struct tombola__held *held = tombola__held_at(g, g->n_held);
     enum tombola_status status = keep_state(g, g->first, &held->sampler);
     if (status == TOMBOLA_OK) status = keep_state(g, g->second, &held->answer);
@@ -99,29 +128,21 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
   }
   g->mask = (struct tombola_mask){NULL, session->vocab_size, NULL, 0};
   enum tombola_status status = callers_mask(g, &g->mask);
-  if (status != TOMBOLA_OK) return status;
-  bool early = taken_so_far(g) < (uint64_t)g->params.min_tokens;
-  bool own = g->params.ignore_end || early || tombola__bans_apply(g, NULL);
-  if (own) {
-    size_t bytes = (session->vocab_size + 31) / 32 * sizeof *session->mask, n_ends;
-    if (g->mask.words)
-      memcpy(session->mask, g->mask.words, bytes);
-    else
-      memset(session->mask, 0xFF, bytes);
-    const tombola_token *ends = tombola_vocabulary_ends(session->vocabulary, &n_ends);
-    if (g->params.ignore_end || early) ban(session->mask, ends, n_ends);
-    if (early) ban(session->mask, g->params.stop_ids, g->params.n_stop_ids);
-    tombola__bans_apply(g, session->mask);
-    g->mask.words = session->mask;
-    g->mask.ids = NULL;
+  if (status == TOMBOLA_OK && g->params.matcher) {
+    status = tombola__constraint_mask(g, &g->mask);
+    if (status == TOMBOLA_NO_CANDIDATE) return tombola__constraint_dead_end(g);
   }
+  if (status != TOMBOLA_OK) return status;
+  apply_bans(g, taken_so_far(g) < (uint64_t)g->params.min_tokens);
   if (g->mask.words) *mask = &g->mask;
   return TOMBOLA_OK;
 }
 
 /* What a draw has come to. */
 static enum tombola_status drawn(struct tombola__generation *g, enum tombola_status status) {
-  if (status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL)) {
+  const bool banned = status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL);
+  if (banned && g->back.held > 0) return tombola__constraint_dead_end(g);
+  if (banned) {
     status = tombola__release_all(g);
     tombola__end(g, TOMBOLA_STOP_BAN);
     return status;
@@ -141,7 +162,8 @@ enum tombola_status tombola__choose(struct tombola__generation *g, const struct 
                                     tombola_token *token) {
   const struct tombola_mask *mask;
   enum tombola_status status = tombola__prepare(g, &mask);
-  return status == TOMBOLA_OK ? tombola__draw_token(g, row, mask, token) : status;
+  return status == TOMBOLA_OK && !g->ended && !g->went_back ? tombola__draw_token(g, row, mask, token)
+                                                            : status;
 }
 
 enum tombola_status tombola__choose_drafted(struct tombola__generation *g, const struct tombola_row *row,
@@ -150,7 +172,7 @@ enum tombola_status tombola__choose_drafted(struct tombola__generation *g, const
   const struct tombola_mask *mask;
   int accepted;
   enum tombola_status status = tombola__prepare(g, &mask);
-  if (status != TOMBOLA_OK) return status;
+  if (status != TOMBOLA_OK || g->ended || g->went_back) return status;
   double start = tombola__now();
   status = tombola_sampler_verify(g->sampler, row, mask, draft, q, p, row->count, &accepted, token);
   g->stats.sample_seconds += tombola__now() - start;
@@ -221,10 +243,11 @@ static enum tombola_status release_but(struct tombola__generation *g, size_t sta
     enum tombola_status status = release(g, held);
     if (status != TOMBOLA_OK) return status;
   }
-  if (!g->ended) return TOMBOLA_OK;
-  g->position -= g->n_held;
+  if (!g->ended || g->n_held == 0) return TOMBOLA_OK;
+  const size_t dropped = g->n_held;
+  g->position -= dropped;
   g->n_held = 0;
-  return TOMBOLA_OK;
+  return tombola__constraint_go_back(g, dropped);
 }
 
 enum tombola_status tombola__release_all(struct tombola__generation *g) {
@@ -267,7 +290,8 @@ static enum tombola_status append(struct tombola__generation *g, const struct to
   if (status == TOMBOLA_OK && g->position < session->count && session->tokens[g->position] != taken->token)
     status = tombola__cut(g, g->position);
   if (status != TOMBOLA_OK) return status;
-  status = tombola_sampler_accept(g->first, taken->token);
+  status = tombola__constraint_take(g, taken->token);
+  if (status == TOMBOLA_OK) status = tombola_sampler_accept(g->first, taken->token);
   if (status != TOMBOLA_OK) return tombola__sampler_failed(g, g->first, status);
   status = g->second ? tombola_sampler_accept(g->second, taken->token) : TOMBOLA_OK;
   if (status != TOMBOLA_OK) return tombola__sampler_failed(g, g->second, status);
@@ -334,7 +358,8 @@ static enum tombola_status settle(struct tombola__generation *g, bool *turned) {
     *turned = g->forced_left > 0;
   }
   held->after = g->place;
-  enum tombola_status status = release_but(g, g->bans.on ? tombola__bans_hold(g) : 0);
+  size_t hold = g->bans.on ? tombola__bans_hold(g) : 0;
+  enum tombola_status status = release_but(g, hold > g->back.held ? hold : g->back.held);
   if (status == TOMBOLA_OK) status = look_at_limits(g, &moved);
   *turned = *turned || moved;
   return status;

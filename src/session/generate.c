@@ -6,7 +6,9 @@
 
 #include "session/internal.h"
 
-#define MOST_PERIOD 4096
+#define MOST_PERIOD     4096
+#define MOST_ROLLBACKS  256
+#define MOST_TAKEN_BACK 4096
 
 /* ---- checks ---- */
 
@@ -120,6 +122,8 @@ static enum tombola_status prepare(struct tombola__generation *g, const tombola_
                          g->session ? "sampler" : "session");
   g->held = &g->one;
   g->held_room = 1;
+  g->back.max_rollbacks = MOST_ROLLBACKS;
+  g->back.max_tokens = MOST_TAKEN_BACK;
   enum tombola_status status = complete_params(params, &g->params, g->error);
   if (status == TOMBOLA_OK) status = check_prompt(g, prompt, count);
   if (status == TOMBOLA_OK) status = check_tokens(g, "stop_ids", g->params.stop_ids, g->params.n_stop_ids);
@@ -128,6 +132,7 @@ static enum tombola_status prepare(struct tombola__generation *g, const tombola_
   if (status == TOMBOLA_OK) status = check_budget(g);
   if (status == TOMBOLA_OK) status = tombola__think_init(g);
   if (status == TOMBOLA_OK) status = tombola__bans_init(g);
+  if (status == TOMBOLA_OK) status = tombola__constraint_init(g);
   if (status == TOMBOLA_OK) status = make_loop_guard(g);
   if (status == TOMBOLA_OK) status = tombola__speculation_begin(g);
   if (status != TOMBOLA_OK) return status;
@@ -147,6 +152,7 @@ static void clean_up(struct tombola__generation *g) {
   }
   if (g->held != &g->one) tombola__free(own, g->held);
   tombola__bans_free(g);
+  tombola__free(own, g->back.list);
   tombola__think_free(g);
   tombola_text_free(g->text);
   tombola__free(own, g->loop_ring);
@@ -217,14 +223,14 @@ enum tombola_status tombola__one_token(struct tombola__generation *g) {
   enum tombola__verdict verdict;
   struct tombola__taken taken = {.token = TOMBOLA_NO_TOKEN};
   enum tombola_status status = tombola__prepare(g, &mask);
-  if (status != TOMBOLA_OK) return status;
+  if (status != TOMBOLA_OK || g->ended || g->went_back) return status;
   if (jumps(g, mask)) {
     taken.token = mask->ids[0];
     g->stats.jumped++;
   } else {
     status = tombola__catch_up(g);
     if (status == TOMBOLA_OK) status = tombola__draw_token(g, &g->row, mask, &taken.token);
-    if (status != TOMBOLA_OK || g->ended) return status;
+    if (status != TOMBOLA_OK || g->ended || g->went_back) return status;
     taken.logprobs = tombola_sampler_logprobs(g->sampler);
   }
   return tombola__take(g, &taken, &verdict);

@@ -67,12 +67,17 @@ struct tombola__banned {
   tombola_token token;
 };
 
+/* What may be taken back, and what was. */
+struct tombola__back {
+  size_t max_rollbacks, max_tokens;
+  size_t held;                  /* tokens that are held because the constraint may lead to a dead end */
+  struct tombola__banned *list; /* by position */
+  size_t n, room;
+};
+
 struct tombola__bans {
   struct tombola__automaton phrases;
   bool on, ignore_case;
-  size_t max_rollbacks, max_tokens;
-  struct tombola__banned *list; /* by position */
-  size_t n, room;
 };
 
 struct tombola__generation {
@@ -110,7 +115,9 @@ struct tombola__generation {
   struct tombola__held one;   /* the ring of a generation without bans */
   struct tombola__held *held; /* a ring */
   size_t held_first, n_held, held_room;
+  struct tombola__back back;
   struct tombola__bans bans;
+  bool went_back; /* the last step took tokens back instead of choosing one: start again from the position */
 
   tombola_token *loop_ring; /* the last tokens reported, by index modulo loop_period */
   size_t *loop_runs;        /* for each period how many tokens repeat the one a period before */
@@ -147,11 +154,12 @@ enum tombola_status tombola__shift_context(struct tombola__generation *g, bool *
 
 /* ---- finish.c: from a token to the caller ---- */
 
-/* The state of the samplers is kept, and *mask is the mask of this position or NULL. */
+/* The state of the samplers is kept, and *mask is the mask of this position or NULL. After this step and those below a
+ * dead end may have set g->went_back or ended the generation: then there is nothing to draw. */
 enum tombola_status tombola__prepare(struct tombola__generation *g, const struct tombola_mask **mask);
 /* Draws from `row` under the mask of the position. */
 enum tombola_status tombola__draw_token(struct tombola__generation *g, const struct tombola_row *row,
-                                  const struct tombola_mask *mask, tombola_token *token);
+                                        const struct tombola_mask *mask, tombola_token *token);
 /* Prepares, and draws from `row`. A dead end of the bans ends the generation: OK, and g->ended. */
 enum tombola_status tombola__choose(struct tombola__generation *g, const struct tombola_row *row,
                                     tombola_token *token);
@@ -191,8 +199,26 @@ size_t tombola__bans_scan(struct tombola__generation *g, const char *bytes, size
 enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_t phrase, size_t used);
 /* How many of the newest held tokens a phrase could still begin with. */
 size_t tombola__bans_hold(const struct tombola__generation *g);
+
+/* ---- rollback.c ---- */
+
+/* Room for so many held tokens, before there are any. */
+enum tombola_status tombola__hold_room(struct tombola__generation *g, size_t room);
+/* Goes back in front of the held token `first`, counted from the oldest, and bans it there; *again is false when the
+ * limits are used up: nothing is banned then. */
+enum tombola_status tombola__go_back(struct tombola__generation *g, size_t first, bool *again);
 /* Takes the bans of this position out of the mask's words; whether there were any. */
 bool tombola__bans_apply(const struct tombola__generation *g, uint32_t *words);
+
+/* ---- constraint.c ---- */
+
+enum tombola_status tombola__constraint_init(struct tombola__generation *g);
+/* NO_CANDIDATE, without an error: a dead end. */
+enum tombola_status tombola__constraint_mask(struct tombola__generation *g, struct tombola_mask *mask);
+enum tombola_status tombola__constraint_take(struct tombola__generation *g, tombola_token token);
+enum tombola_status tombola__constraint_go_back(struct tombola__generation *g, size_t tokens);
+/* Goes back by a token, or fails. */
+enum tombola_status tombola__constraint_dead_end(struct tombola__generation *g);
 
 /* ---- think.c: where reasoning begins and ends, and its budget ---- */
 

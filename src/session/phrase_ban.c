@@ -10,8 +10,6 @@
 
 #include "session/internal.h"
 
-#define MOST_ROLLBACKS 256
-#define MOST_TOKENS    4096
 /* Tokens that are held only because a rollback could lead to them. Beyond it, the phrase's first token that
  * can still be taken back stands for the first. */
 #define MOST_IN_CHAIN 64
@@ -114,12 +112,7 @@ static enum tombola_status make_automaton(struct tombola__generation *g,
   if (status != TOMBOLA_OK) return status;
   /* A token that a phrase could begin with has a byte of it at least; two more wait for a second byte and to
    * be looked at. */
-  size_t room = longest + 2 + MOST_IN_CHAIN;
-  struct tombola__held *ring = tombola__new(own, room, sizeof *ring);
-  if (!ring) return tombola__no_memory(g->error);
-  g->held = ring;
-  g->held_room = room;
-  return TOMBOLA_OK;
+  return tombola__hold_room(g, longest + 2 + MOST_IN_CHAIN);
 }
 
 enum tombola_status tombola__bans_init(struct tombola__generation *g) {
@@ -133,14 +126,13 @@ enum tombola_status tombola__bans_init(struct tombola__generation *g) {
   enum tombola_status status = check(&bans, g->error);
   if (status != TOMBOLA_OK) return status;
   g->bans.ignore_case = bans.ignore_case != 0;
-  g->bans.max_rollbacks = bans.max_rollbacks ? bans.max_rollbacks : MOST_ROLLBACKS;
-  g->bans.max_tokens = bans.max_tokens ? bans.max_tokens : MOST_TOKENS;
+  if (bans.max_rollbacks) g->back.max_rollbacks = bans.max_rollbacks;
+  if (bans.max_tokens) g->back.max_tokens = bans.max_tokens;
   return make_automaton(g, &bans);
 }
 
 void tombola__bans_free(struct tombola__generation *g) {
   if (g->bans.on) tombola__automaton_free(&g->bans.phrases);
-  tombola__free(&g->session->allocator, g->bans.list);
 }
 
 /* ---- finding ---- */
@@ -196,40 +188,6 @@ size_t tombola__bans_hold(const struct tombola__generation *g) {
 
 /* ---- going back ---- */
 
-/* Bans behind `position` were for other tokens in front of them; those of released tokens are never asked
- * again. */
-static void forget_bans(struct tombola__bans *bans, size_t oldest, size_t position) {
-  size_t kept = 0;
-  for (size_t i = 0; i < bans->n; i++) {
-    if (bans->list[i].position >= oldest && bans->list[i].position <= position)
-      bans->list[kept++] = bans->list[i];
-  }
-  bans->n = kept;
-}
-
-static enum tombola_status add_ban(struct tombola__generation *g, size_t position, tombola_token token) {
-  struct tombola__bans *bans = &g->bans;
-  forget_bans(bans, g->position - g->n_held, position);
-  if (bans->n == bans->room) {
-    size_t room = bans->room ? 2 * bans->room : 16;
-    void *list =
-        bans->list ? tombola__resize(&g->session->allocator, bans->list, bans->room, room, sizeof *bans->list)
-                   : tombola__new(&g->session->allocator, room, sizeof *bans->list);
-    if (!list) return tombola__no_memory(g->error);
-    bans->list = list;
-    bans->room = room;
-  }
-  bans->list[bans->n++] = (struct tombola__banned){position, token};
-  return TOMBOLA_OK;
-}
-
-static enum tombola_status restore(struct tombola__generation *g, const tombola_snapshot *snapshot,
-                                   tombola_sampler *sampler) {
-  if (!sampler) return TOMBOLA_OK;
-  enum tombola_status status = tombola_snapshot_rewind(snapshot, sampler);
-  return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__sampler_failed(g, sampler, status);
-}
-
 /* The held token that holds the phrase's first byte. */
 static size_t first_token(struct tombola__generation *g, size_t phrase, size_t used) {
   size_t i = g->n_held - 1, length = used;
@@ -241,35 +199,10 @@ static size_t first_token(struct tombola__generation *g, size_t phrase, size_t u
 }
 
 enum tombola_status tombola__bans_roll_back(struct tombola__generation *g, size_t phrase, size_t used) {
-  size_t first = first_token(g, phrase, used), lost = g->n_held - first;
-  struct tombola__held *held = tombola__held_at(g, first);
-  size_t position = g->position - lost;
-  bool again =
-      g->stats.rollbacks < g->bans.max_rollbacks && g->stats.rolled_back + lost <= g->bans.max_tokens;
-  enum tombola_status status = again ? add_ban(g, position, held->token) : TOMBOLA_OK;
-  if (status == TOMBOLA_OK) status = restore(g, held->sampler, g->first);
-  if (status == TOMBOLA_OK) status = restore(g, held->answer, g->second);
-  if (status != TOMBOLA_OK) return status;
-  g->place = held->before;
-  g->position = position;
-  g->n_held = first;
-  g->row_valid = false;
-  tombola__set_sampler(g);
-  g->stats.rollbacks++;
-  g->stats.rolled_back += lost;
-  if (again) return TOMBOLA_OK;
+  bool again;
+  enum tombola_status status = tombola__go_back(g, first_token(g, phrase, used), &again);
+  if (status != TOMBOLA_OK || again) return status;
   status = tombola__release_all(g);
   tombola__end(g, TOMBOLA_STOP_BAN);
   return status;
-}
-
-bool tombola__bans_apply(const struct tombola__generation *g, uint32_t *words) {
-  bool any = false;
-  for (size_t i = 0; i < g->bans.n; i++) {
-    if (g->bans.list[i].position != g->position) continue;
-    tombola_token token = g->bans.list[i].token;
-    if (words) words[token / 32] &= ~(UINT32_C(1) << (token % 32));
-    any = true;
-  }
-  return any;
 }

@@ -141,7 +141,7 @@ static enum tombola_status judge(struct tombola__generation *g, tombola_speculat
       status = tombola__choose_drafted(g, &row, draft[i], tombola__drafter_weights(s, i), s->p, &token);
     else
       status = tombola__choose(g, &row, &token);
-    if (status != TOMBOLA_OK || g->ended) return status;
+    if (status != TOMBOLA_OK || g->ended || g->went_back) return status;
     bool stands = i < n && token == draft[i];
     struct tombola__taken taken = {.token = token, .logprobs = tombola_sampler_logprobs(g->sampler)};
     status = tombola__take(g, &taken, &verdict);

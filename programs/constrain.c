@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "constrain.h"
+#include "terminal.h"
+
+#include <errno.h>
+#include <string.h>
+
+int constrain_read(const char *path, struct text *text) {
+  FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+  int exit_status = EXIT_OK;
+  if (!stream) return complain("cannot open %s: %s", path, strerror(errno));
+  if (!text_add_stream(text, stream)) exit_status = complain("cannot read %s: %s", path, strerror(errno));
+  if (stream != stdin) fclose(stream);
+  return exit_status;
+}
+
+void constrain_json_options(const struct options *options, struct tombola_grammar_source *source) {
+  source->whitespace = options->json_whitespace == JSON_WHITESPACE_ANY ? TOMBOLA_WHITESPACE_ANY
+                       : options->json_whitespace == 0                 ? TOMBOLA_WHITESPACE_NONE
+                                                                       : TOMBOLA_WHITESPACE_BOUNDED;
+  if (options->json_whitespace > 0) source->whitespace_max = (size_t)options->json_whitespace;
+  source->format = (enum tombola_format)options->json_format;
+  source->order = (enum tombola_property_order)options->json_order;
+  source->nullable = options->json_nullable;
+  source->lenient = options->json_lenient;
+}
+
+void constrain_note_dropped(const tombola_grammar *grammar) {
+  const char *pointer, *keyword;
+  for (size_t i = 0; tombola_grammar_dropped(grammar, i, &pointer, &keyword); i++)
+    note("not enforced: %s at \"%s\"", keyword, pointer);
+}
+
+/* A schema as a flag has it: JSON, or the path of a file with it. */
+static bool is_schema_text(const char *text) {
+  text += strspn(text, " \t\r\n");
+  return *text == '{' || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+}
+
+static int count_kinds(const struct options *options) {
+  return options->json_object + (options->json_schema != NULL) + (options->regex != NULL) +
+         (options->grammar != NULL) + (options->grammar_file != NULL) + (options->n_choices > 0);
+}
+
+/* The source, whose text may be in `file`. */
+static int make_source(const struct options *options, struct tombola_grammar_source *source,
+                       struct text *file) {
+  const char *text = NULL, *path = NULL;
+  *source = (struct tombola_grammar_source){.struct_size = sizeof *source};
+  constrain_json_options(options, source);
+  if (options->json_object) {
+    source->kind = TOMBOLA_GRAMMAR_JSON_OBJECT;
+  } else if (options->json_schema) {
+    source->kind = TOMBOLA_GRAMMAR_JSON_SCHEMA;
+    *(is_schema_text(options->json_schema) ? &text : &path) = options->json_schema;
+  } else if (options->regex) {
+    source->kind = TOMBOLA_GRAMMAR_REGEX;
+    text = options->regex;
+  } else if (options->n_choices) {
+    source->kind = TOMBOLA_GRAMMAR_CHOICE;
+    source->choices = options->choices;
+    source->n_choices = options->n_choices;
+  } else {
+    source->kind = TOMBOLA_GRAMMAR_GBNF;
+    text = options->grammar;
+    path = options->grammar_file;
+  }
+  if (path) {
+    int exit_status = constrain_read(path, file);
+    if (exit_status != EXIT_OK) return exit_status;
+    source->text = file->data ? file->data : "";
+    source->length = file->length;
+  } else if (text) {
+    source->text = text;
+    source->length = strlen(text);
+  }
+  return EXIT_OK;
+}
+
+static const char *flag_of(const struct options *options) {
+  return options->json_object    ? "--json-object"
+         : options->json_schema  ? "--json-schema"
+         : options->regex        ? "--regex"
+         : options->n_choices    ? "--choice"
+         : options->grammar      ? "--grammar"
+         : options->grammar_file ? "--grammar-file"
+                                 : "";
+}
+
+int constrain_make(struct engine *engine) {
+  const struct options *options = engine->options;
+  struct tombola_grammar_source source;
+  struct text file = {NULL, 0, 0};
+  struct tombola_error error = {0};
+  const int kinds = count_kinds(options);
+  if (kinds == 0) return EXIT_OK;
+  if (kinds > 1)
+    return complain_usage("an answer has one constraint: give one of --json-object, --json-schema, --regex, "
+                          "--grammar, --grammar-file and --choice");
+  if (options->context_shift)
+    return complain_usage("%s doesn't go together with --context-shift", flag_of(options));
+  int exit_status = make_source(options, &source, &file);
+  enum tombola_status status = TOMBOLA_OK;
+  if (exit_status == EXIT_OK)
+    status = tombola_trie_new(tombola_model_vocabulary(engine->model), NULL, &engine->trie, &error);
+  if (exit_status == EXIT_OK && status == TOMBOLA_OK)
+    status = tombola_grammar_new(&source, engine->trie, NULL, &engine->grammar, NULL, &error);
+  if (exit_status == EXIT_OK && status == TOMBOLA_OK)
+    status = tombola_matcher_new(engine->grammar, NULL, &engine->matcher, &error);
+  text_free(&file);
+  if (exit_status != EXIT_OK) return exit_status;
+  if (status != TOMBOLA_OK) {
+    complain("%s: %s", flag_of(options), error.message[0] ? error.message : tombola_status_text(status));
+    return status == TOMBOLA_NO_MEMORY ? EXIT_FAILED : EXIT_USAGE;
+  }
+  constrain_note_dropped(engine->grammar);
+  if (tombola_matcher_may_backtrack(engine->matcher))
+    note("this schema may need to take back what was generated: the answer comes a little later");
+  return EXIT_OK;
+}
+
+void constrain_free(struct engine *engine) {
+  tombola_matcher_free(engine->matcher);
+  tombola_grammar_free(engine->grammar);
+  tombola_trie_free(engine->trie);
+  engine->matcher = NULL;
+  engine->grammar = NULL;
+  engine->trie = NULL;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `tombola schema check`: whether a schema is enforced exactly, and how far documents fit it, by byte and by token. */
+#include "schema.h"
+#include "terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <yyjson.h>
+
+const char *schema_verdict_name(enum tombola_verdict verdict) {
+  static const char *const names[] = {[TOMBOLA_VERDICT_EXACT] = "exact",
+                                      [TOMBOLA_VERDICT_MAY_BACKTRACK] = "may_backtrack",
+                                      [TOMBOLA_VERDICT_REFUSED] = "refused"};
+  return names[verdict];
+}
+
+/* ---- one document ---- */
+
+/* The tokens of a text; NULL: no memory, or the tokeniser failed. */
+static tombola_token *tokens_of(const tombola_vocabulary *vocabulary, const char *text, size_t length,
+                                size_t *count) {
+  size_t room = length + 8;
+  tombola_token *tokens = malloc(room * sizeof *tokens);
+  if (tokens && tombola_vocabulary_tokenize(vocabulary, text, length, 0, tokens, room, count) != TOMBOLA_OK) {
+    free(tokens);
+    tokens = NULL;
+  }
+  return tokens;
+}
+
+static enum tombola_status fit_tokens(tombola_matcher *matcher, const tombola_vocabulary *vocabulary,
+                                      const char *text, size_t length, struct schema_fit *fit,
+                                      struct tombola_error *error) {
+  enum tombola_status status = TOMBOLA_OK;
+  tombola_token *tokens = tokens_of(vocabulary, text, length, &fit->n_tokens);
+  if (!tokens) return TOMBOLA_NO_MEMORY;
+  tombola_matcher_reset(matcher);
+  while (fit->tokens < fit->n_tokens) {
+    status = tombola_matcher_accept(matcher, tokens[fit->tokens], error);
+    if (status != TOMBOLA_OK) break;
+    fit->tokens++;
+  }
+  fit->by_token = status == TOMBOLA_OK && tombola_matcher_is_complete(matcher);
+  free(tokens);
+  return status == TOMBOLA_INVALID_ARGUMENT ? TOMBOLA_OK : status;
+}
+
+enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabulary *vocabulary,
+                               const char *text, size_t length, struct schema_fit *fit,
+                               struct tombola_error *error) {
+  tombola_matcher *matcher;
+  *fit = (struct schema_fit){.accepted = false};
+  enum tombola_status status = tombola_matcher_new(grammar, NULL, &matcher, error);
+  if (status != TOMBOLA_OK) return status;
+  status = tombola_matcher_accept_bytes(matcher, text, length, &fit->bytes, error);
+  fit->accepted = status == TOMBOLA_OK && tombola_matcher_is_complete(matcher);
+  if (status == TOMBOLA_OK) fit->bytes = length;
+  if (status == TOMBOLA_INVALID_ARGUMENT) status = TOMBOLA_OK;
+  if (status == TOMBOLA_OK && vocabulary) status = fit_tokens(matcher, vocabulary, text, length, fit, error);
+  tombola_matcher_free(matcher);
+  return status;
+}
+
+/* ---- for people and as JSON ---- */
+
+struct check {
+  const struct options *options;
+  tombola_model *model;
+  tombola_trie *trie;
+  tombola_grammar *grammar;
+  struct tombola_schema_verdict verdict;
+  yyjson_mut_doc *json; /* with --json */
+  yyjson_mut_val *instances;
+  bool all_accepted;
+};
+
+/* Where a byte is: line and column from 1, in bytes. */
+static void place_of(const char *text, size_t at, size_t *line, size_t *column) {
+  *line = *column = 1;
+  for (size_t i = 0; i < at; i++) {
+    ++*column;
+    if (text[i] == '\n') {
+      ++*line;
+      *column = 1;
+    }
+  }
+}
+
+static void say(const char *path, const char *text, size_t length, const struct schema_fit *fit,
+                bool tokens) {
+  size_t line, column;
+  char by_token[96] = "";
+  if (tokens && fit->by_token)
+    snprintf(by_token, sizeof by_token, "; by token too (%zu)", fit->n_tokens);
+  else if (tokens)
+    snprintf(by_token, sizeof by_token, "; by token: stops at token %zu of %zu", fit->tokens + 1,
+             fit->n_tokens);
+  place_of(text, fit->bytes, &line, &column);
+  if (fit->accepted)
+    printf("%s: accepted%s\n", path, by_token);
+  else if (fit->bytes == length)
+    printf("%s: not accepted: it ends too early, at byte %zu%s\n", path, fit->bytes, by_token);
+  else
+    printf("%s: not accepted: stops at byte %zu (line %zu, column %zu)%s\n", path, fit->bytes, line, column,
+           by_token);
+}
+
+static bool add_json(struct check *check, const char *path, const struct schema_fit *fit) {
+  yyjson_mut_doc *doc = check->json;
+  yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, check->instances);
+  bool good = yyjson_mut_obj_add_strcpy(doc, item, "file", path) &&
+              yyjson_mut_obj_add_bool(doc, item, "accepted", fit->accepted) &&
+              yyjson_mut_obj_add_uint(doc, item, "bytes", fit->bytes);
+  if (!check->model || !good) return good;
+  return yyjson_mut_obj_add_bool(doc, item, "accepted_by_token", fit->by_token) &&
+         yyjson_mut_obj_add_uint(doc, item, "tokens", fit->tokens);
+}
+
+static int check_document(struct check *check, const char *path) {
+  struct text text = {NULL, 0, 0};
+  struct schema_fit fit;
+  struct tombola_error error = {0};
+  int exit_status = constrain_read(path, &text);
+  if (exit_status == EXIT_OK) {
+    const tombola_vocabulary *vocabulary = check->model ? tombola_model_vocabulary(check->model) : NULL;
+    const char *data = text.data ? text.data : "";
+    while (text.length > 0 && data[text.length - 1] == '\n') /* a file's last line end isn't the document's */
+      text.length--;
+    enum tombola_status status = schema_fit(check->grammar, vocabulary, data, text.length, &fit, &error);
+    if (status != TOMBOLA_OK)
+      exit_status = complain_error(status, &error);
+    else if (!check->json)
+      say(path, data, text.length, &fit, vocabulary != NULL);
+    else if (!add_json(check, path, &fit))
+      exit_status = complain("out of memory");
+    check->all_accepted = check->all_accepted && status == TOMBOLA_OK && fit.accepted;
+  }
+  text_free(&text);
+  return exit_status;
+}
+
+static void say_verdict(const char *path, const struct tombola_schema_verdict *verdict) {
+  static const char *const texts[] = {[TOMBOLA_VERDICT_EXACT] = "exact",
+                                      [TOMBOLA_VERDICT_MAY_BACKTRACK] = "exact, may backtrack",
+                                      [TOMBOLA_VERDICT_REFUSED] = "refused"};
+  printf("%s: %s", path, texts[verdict->verdict]);
+  if (verdict->keyword[0]) printf(": %s at \"%s\"", verdict->keyword, verdict->pointer);
+  if (verdict->reason[0]) printf(": %s", verdict->reason);
+  putchar('\n');
+}
+
+static bool begin_json(struct check *check) {
+  const struct tombola_schema_verdict *verdict = &check->verdict;
+  yyjson_mut_doc *doc = check->json = yyjson_mut_doc_new(NULL);
+  yyjson_mut_val *root = yyjson_mut_obj(doc);
+  if (!doc || !root) return false;
+  yyjson_mut_doc_set_root(doc, root);
+  bool good = yyjson_mut_obj_add_str(doc, root, "verdict", schema_verdict_name(verdict->verdict));
+  if (verdict->verdict != TOMBOLA_VERDICT_EXACT)
+    good = good && yyjson_mut_obj_add_str(doc, root, "pointer", verdict->pointer) &&
+           yyjson_mut_obj_add_str(doc, root, "keyword", verdict->keyword) &&
+           yyjson_mut_obj_add_str(doc, root, "reason", verdict->reason);
+  check->instances = yyjson_mut_obj_add_arr(doc, root, "instances");
+  return good && check->instances;
+}
+
+static int print_json(const struct check *check) {
+  size_t length;
+  char *text = yyjson_mut_write(check->json, 0, &length);
+  if (!text) return complain("out of memory");
+  output_write(text, length);
+  output_write("\n", 1);
+  free(text);
+  return EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+/* The documents that $ref may name. */
+static int read_refs(const struct options *options, struct tombola_schema_document *documents,
+                     struct text *texts) {
+  for (size_t i = 0; i < options->n_refs; i++) {
+    char *uri = (char *)(uintptr_t)options->refs[i].data, *equals = strrchr(uri, '=');
+    if (!equals) return complain_usage("--ref takes URI=FILE");
+    int exit_status = constrain_read(equals + 1, &texts[i]);
+    if (exit_status != EXIT_OK) return exit_status;
+    *equals = '\0'; /* it is our own copy */
+    documents[i] = (struct tombola_schema_document){uri, texts[i].data ? texts[i].data : "", texts[i].length};
+  }
+  return EXIT_OK;
+}
+
+static int compile(struct check *check, const char *path, const struct text *schema) {
+  const struct options *options = check->options;
+  struct tombola_grammar_source source = {.struct_size = sizeof source,
+                                          .kind = TOMBOLA_GRAMMAR_JSON_SCHEMA,
+                                          .text = schema->data ? schema->data : "",
+                                          .length = schema->length,
+                                          .n_documents = options->n_refs};
+  struct tombola_schema_document *documents = calloc(options->n_refs + 1, sizeof *documents);
+  struct text *texts = calloc(options->n_refs + 1, sizeof *texts);
+  struct tombola_error error = {0};
+  enum tombola_status status = TOMBOLA_OK;
+  int exit_status = documents && texts ? read_refs(options, documents, texts) : complain("out of memory");
+  if (exit_status == EXIT_OK && check->model)
+    status = tombola_trie_new(tombola_model_vocabulary(check->model), NULL, &check->trie, &error);
+  source.documents = documents;
+  constrain_json_options(options, &source);
+  if (exit_status == EXIT_OK && status == TOMBOLA_OK)
+    status = tombola_grammar_new(&source, check->trie, NULL, &check->grammar, &check->verdict, &error);
+  for (size_t i = 0; texts && i < options->n_refs; i++)
+    text_free(&texts[i]);
+  free(texts);
+  free(documents);
+  if (exit_status != EXIT_OK || status == TOMBOLA_OK || status == TOMBOLA_UNSUPPORTED) return exit_status;
+  return complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
+}
+
+static int report(struct check *check, const char *path) {
+  const struct options *options = check->options;
+  int exit_status = EXIT_OK;
+  if (options->json) {
+    if (!begin_json(check)) return complain("out of memory");
+  } else {
+    say_verdict(path, &check->verdict);
+  }
+  if (check->grammar) constrain_note_dropped(check->grammar);
+  for (size_t i = 0; check->grammar && i < options->n_instances && exit_status == EXIT_OK; i++)
+    exit_status = check_document(check, options->instances[i].data);
+  if (options->json && exit_status == EXIT_OK) exit_status = print_json(check);
+  if (exit_status != EXIT_OK) return exit_status;
+  return check->grammar && check->all_accepted ? EXIT_OK : EXIT_FAILED;
+}
+
+static int check_one(const struct options *options, const char *path) {
+  struct check check = {.options = options, .all_accepted = true};
+  struct text schema = {NULL, 0, 0};
+  int exit_status = constrain_read(path, &schema);
+  if (exit_status == EXIT_OK && options->model) exit_status = engine_load_model(options, &check.model);
+  if (exit_status == EXIT_OK) exit_status = compile(&check, path, &schema);
+  if (exit_status == EXIT_OK) exit_status = report(&check, path);
+  yyjson_mut_doc_free(check.json);
+  tombola_grammar_free(check.grammar);
+  tombola_trie_free(check.trie);
+  tombola_model_free(check.model);
+  text_free(&schema);
+  return exit_status;
+}
+
+int command_schema(struct options *options) {
+  const char *path = options->n_operands > 1 ? options->operands[1] : "-";
+  if (options->n_operands < 1 || strcmp(options->operands[0], "check") != 0)
+    return complain_usage("tombola schema takes the word check, then a file");
+  if (options->n_operands > 2)
+    return complain_usage("schema check takes one file, not %zu; documents come with --instance",
+                          options->n_operands - 1);
+  int exit_status = options->batch ? schema_batch(options, path) : check_one(options, path);
+  int finished = output_finish();
+  return exit_status ? exit_status : finished;
+}

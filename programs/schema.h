@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TOMBOLA_PROGRAMS_SCHEMA_H
+#define TOMBOLA_PROGRAMS_SCHEMA_H
+
+#include "constrain.h"
+
+/* How far a document fits a grammar. */
+struct schema_fit {
+  bool accepted;
+  size_t bytes;  /* those that fit */
+  size_t tokens; /* with tokens: those that fit, and how many there are */
+  size_t n_tokens;
+  bool by_token; /* accepted token by token; means nothing without tokens */
+};
+
+/* Byte by byte, and token by token where the vocabulary isn't NULL. A failure is the status. */
+enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabulary *vocabulary,
+                               const char *text, size_t length, struct schema_fit *fit,
+                               struct tombola_error *error);
+
+const char *schema_verdict_name(enum tombola_verdict verdict);
+
+/* Answers JSON lines of a file ("-": standard input) with JSON lines. Returns the exit status. */
+int schema_batch(const struct options *options, const char *path);
+
+#endif

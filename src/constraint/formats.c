@@ -21,55 +21,55 @@
 #define MINUTE   "[0-5]\\d"
 #define USUAL    HOUR ":" MINUTE ":" MINUTE FRACTION "(?:[Zz]|[+\\-]" HOUR ":" MINUTE ")"
 
-/* A leap second, 60, is 23:59:60 in UTC, and what clocks with an offset then show: behind UTC 23 - h and 59 - m; before
- * UTC h and m - 1, which is 59 of the hour before where m is 0. Which minutes had one isn't asked. Each digit is a
- * condition of its own: the whole is their intersection. */
-#define SIXTY ":60" FRACTION
+/* A leap second, 60, is 23:59:60 in UTC, and what clocks with an offset then show: behind UTC, 23 - h and 59 - m; before
+ * UTC, h and m - 1, which is 59 of the hour before where m is 0. Which minutes had one isn't asked. Hours, tens and ones
+ * of minutes are a condition each (what follows them doesn't matter), and the whole is their intersection. */
+#define LEAP(sign) HOUR ":" MINUTE ":60" FRACTION sign HOUR ":" MINUTE
 
-#define H_BEHIND ":\\d\\d" SIXTY "-"
+#define H_BEHIND "[^-]*-"
+#define T_BEHIND "[^-]*-.{3}"
+#define O_BEHIND "[^-]*-.{4}"
 #define HOURS_BEHIND                                                                                   \
   "(?:0(?:0" H_BEHIND "23|1" H_BEHIND "22|2" H_BEHIND "21|3" H_BEHIND "20|4" H_BEHIND "19|5" H_BEHIND  \
   "18|6" H_BEHIND "17|7" H_BEHIND "16|8" H_BEHIND "15|9" H_BEHIND "14)|1(?:0" H_BEHIND "13|1" H_BEHIND \
   "12|2" H_BEHIND "11|3" H_BEHIND "10|4" H_BEHIND "09|5" H_BEHIND "08|6" H_BEHIND "07|7" H_BEHIND      \
   "06|8" H_BEHIND "05|9" H_BEHIND "04)|2(?:0" H_BEHIND "03|1" H_BEHIND "02|2" H_BEHIND "01|3" H_BEHIND \
-  "00)):\\d\\d"
-#define T_BEHIND "\\d" SIXTY "-\\d\\d:"
+  "00))"
 #define TENS_BEHIND \
-  "\\d\\d:(?:0" T_BEHIND "5|1" T_BEHIND "4|2" T_BEHIND "3|3" T_BEHIND "2|4" T_BEHIND "1|5" T_BEHIND "0)\\d"
-#define O_BEHIND SIXTY "-\\d\\d:\\d"
-#define ONES_BEHIND                                                                                    \
-  "\\d\\d:\\d(?:0" O_BEHIND "9|1" O_BEHIND "8|2" O_BEHIND "7|3" O_BEHIND "6|4" O_BEHIND "5|5" O_BEHIND \
+  ".{3}(?:0" T_BEHIND "5|1" T_BEHIND "4|2" T_BEHIND "3|3" T_BEHIND "2|4" T_BEHIND "1|5" T_BEHIND "0)"
+#define ONES_BEHIND                                                                              \
+  ".{4}(?:0" O_BEHIND "9|1" O_BEHIND "8|2" O_BEHIND "7|3" O_BEHIND "6|4" O_BEHIND "5|5" O_BEHIND \
   "4|6" O_BEHIND "3|7" O_BEHIND "2|8" O_BEHIND "1|9" O_BEHIND "0)"
-#define BEHIND "(?=" HOURS_BEHIND "$)(?=" TENS_BEHIND "$)" ONES_BEHIND
+#define BEHIND "(?=" HOURS_BEHIND ")(?=" TENS_BEHIND ")(?=" ONES_BEHIND ")" LEAP("-")
 
-#define H_BEFORE ":\\d\\d" SIXTY "\\+"
+#define H_BEFORE "[^+]*\\+"
+#define T_BEFORE "[^+]*\\+.{3}"
+#define O_BEFORE "[^+]*\\+.{4}"
 #define HOURS_BEFORE                                                                                   \
   "(?:0(?:0" H_BEFORE "00|1" H_BEFORE "01|2" H_BEFORE "02|3" H_BEFORE "03|4" H_BEFORE "04|5" H_BEFORE  \
   "05|6" H_BEFORE "06|7" H_BEFORE "07|8" H_BEFORE "08|9" H_BEFORE "09)|1(?:0" H_BEFORE "10|1" H_BEFORE \
   "11|2" H_BEFORE "12|3" H_BEFORE "13|4" H_BEFORE "14|5" H_BEFORE "15|6" H_BEFORE "16|7" H_BEFORE      \
   "17|8" H_BEFORE "18|9" H_BEFORE "19)|2(?:0" H_BEFORE "20|1" H_BEFORE "21|2" H_BEFORE "22|3" H_BEFORE \
-  "23)):\\d\\d"
-#define T_BEFORE SIXTY "\\+\\d\\d:"
-#define TENS_BEFORE                                                                                     \
-  "\\d\\d:(?:0(?:[0-8]" T_BEFORE "0|9" T_BEFORE "1)|1(?:[0-8]" T_BEFORE "1|9" T_BEFORE                  \
-  "2)|2(?:[0-8]" T_BEFORE "2|9" T_BEFORE "3)|3(?:[0-8]" T_BEFORE "3|9" T_BEFORE "4)|4(?:[0-8]" T_BEFORE \
-  "4|9" T_BEFORE "5)|5[0-8]" T_BEFORE "5)\\d"
-#define O_BEFORE SIXTY "\\+\\d\\d:\\d"
-#define ONES_BEFORE                                                                                    \
-  "\\d\\d:\\d(?:0" O_BEFORE "1|1" O_BEFORE "2|2" O_BEFORE "3|3" O_BEFORE "4|4" O_BEFORE "5|5" O_BEFORE \
+  "23))"
+#define TENS_BEFORE                                                                                         \
+  ".{3}(?:0(?:[0-8]" T_BEFORE "0|9" T_BEFORE "1)|1(?:[0-8]" T_BEFORE "1|9" T_BEFORE "2)|2(?:[0-8]" T_BEFORE \
+  "2|9" T_BEFORE "3)|3(?:[0-8]" T_BEFORE "3|9" T_BEFORE "4)|4(?:[0-8]" T_BEFORE "4|9" T_BEFORE              \
+  "5)|5[0-8]" T_BEFORE "5)"
+#define ONES_BEFORE                                                                              \
+  ".{4}(?:0" O_BEFORE "1|1" O_BEFORE "2|2" O_BEFORE "3|3" O_BEFORE "4|4" O_BEFORE "5|5" O_BEFORE \
   "6|6" O_BEFORE "7|7" O_BEFORE "8|8" O_BEFORE "9|9" O_BEFORE "0)"
-#define BEFORE "(?=" HOURS_BEFORE "$)(?=" TENS_BEFORE "$)" ONES_BEFORE
+#define BEFORE "(?=" HOURS_BEFORE ")(?=" TENS_BEFORE ")(?=" ONES_BEFORE ")" LEAP("\\+")
 
-#define F_BEFORE ":59" SIXTY "\\+"
-#define FULL_HOURS_BEFORE                                                                              \
-  "(?:0(?:0" F_BEFORE "01|1" F_BEFORE "02|2" F_BEFORE "03|3" F_BEFORE "04|4" F_BEFORE "05|5" F_BEFORE  \
-  "06|6" F_BEFORE "07|7" F_BEFORE "08|8" F_BEFORE "09|9" F_BEFORE "10)|1(?:0" F_BEFORE "11|1" F_BEFORE \
-  "12|2" F_BEFORE "13|3" F_BEFORE "14|4" F_BEFORE "15|5" F_BEFORE "16|6" F_BEFORE "17|7" F_BEFORE      \
-  "18|8" F_BEFORE "19|9" F_BEFORE "20)|2(?:0" F_BEFORE "21|1" F_BEFORE "22|2" F_BEFORE "23|3" F_BEFORE \
-  "00)):00"
+#define NEXT_HOURS                                                                                     \
+  "(?:0(?:0" H_BEFORE "01|1" H_BEFORE "02|2" H_BEFORE "03|3" H_BEFORE "04|4" H_BEFORE "05|5" H_BEFORE  \
+  "06|6" H_BEFORE "07|7" H_BEFORE "08|8" H_BEFORE "09|9" H_BEFORE "10)|1(?:0" H_BEFORE "11|1" H_BEFORE \
+  "12|2" H_BEFORE "13|3" H_BEFORE "14|4" H_BEFORE "15|5" H_BEFORE "16|6" H_BEFORE "17|7" H_BEFORE      \
+  "18|8" H_BEFORE "19|9" H_BEFORE "20)|2(?:0" H_BEFORE "21|1" H_BEFORE "22|2" H_BEFORE "23|3" H_BEFORE \
+  "00))"
+#define FULL_HOURS_BEFORE "(?=" NEXT_HOURS ")" HOUR ":59:60" FRACTION "\\+" HOUR ":00"
 
 static tombola__lang time_format(struct tombola__store *s) {
-  static const char *const leap[] = {"23:59" SIXTY "[Zz]", BEHIND, BEFORE, FULL_HOURS_BEFORE};
+  static const char *const leap[] = {"23:59:60" FRACTION "[Zz]", BEHIND, BEFORE, FULL_HOURS_BEFORE};
   tombola__lang out = tombola__format_pattern(s, USUAL);
   for (size_t i = 0; i < TOMBOLA__COUNT(leap); i++)
     out = tombola__lang_or(s, out, tombola__format_pattern(s, leap[i]));

@@ -14,13 +14,13 @@
 
 #define TOMBOLA__H16 TOMBOLA__HEX "{1,4}"
 
-/* An IPv6 address that `end` follows. `before` and `before_ipv4`: how many groups with a colon there may be in front of
- * the last one, or of the IPv4 address, where "::" stands for others. */
-#define TOMBOLA__IPV6(end, ipv4, before, before_ipv4)                                                        \
-  "(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16 "){7}|(?:" TOMBOLA__H16 ":){6}" ipv4 "|(?=:*(?:" TOMBOLA__HEX       \
-  "+:+){0," before "}" TOMBOLA__HEX "*" end ")(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16 ")*)?::(?:" TOMBOLA__H16 \
-  "(?::" TOMBOLA__H16 ")*)?"                                                                                 \
-  "|(?=:*(?:" TOMBOLA__HEX "+:+){0," before_ipv4 "}[\\d.]+" end ")(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16      \
+/* An IPv6 address that `end` follows. `most`: how many groups there may be but one where "::" stands for others;
+ * `before_ipv4`: how many in front of the IPv4 address. */
+#define TOMBOLA__IPV6(end, ipv4, most, before_ipv4)                                                     \
+  "(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16 "){7}|(?:" TOMBOLA__H16 ":){6}" ipv4 "|(?=:*(?:" TOMBOLA__HEX  \
+  "+:+){0," most "}(?:" TOMBOLA__HEX "+:*)?" end ")(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16                \
+  ")*)?::(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16 ")*)?"                                                   \
+  "|(?=:*(?:" TOMBOLA__HEX "+:+){0," before_ipv4 "}[\\d.]+" end ")(?:" TOMBOLA__H16 "(?::" TOMBOLA__H16 \
   ")*)?::(?:" TOMBOLA__H16 ":)*" ipv4 ")"
 
 /* RFC 3986: the "::" stands for one group or more. */

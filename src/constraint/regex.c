@@ -231,12 +231,12 @@ static bool group_kind(parser *p, size_t start, enum tombola__regex_kind *kind) 
   if (c == '-' || c == 'i' || c == 'm' || c == 's' || c == 'x')
     return tombola__regex_error(p, TOMBOLA_UNSUPPORTED, start, "flags inside of a pattern aren't supported");
   if (c == 'P') return tombola__regex_error(p, TOMBOLA_FORMAT, start, "a named group is (?<name>...)");
+  if (c != '=' && c != '!' && c != ':' && c != '<')
+    return tombola__regex_error(p, TOMBOLA_FORMAT, start, "no group begins like this");
   p->at++;
   if (c == '=') *kind = TOMBOLA__REGEX_AHEAD;
   if (c == '!') *kind = TOMBOLA__REGEX_NOT_AHEAD;
-  if (c == '=' || c == '!' || c == ':') return true;
-  if (c == '<') return group_name(p, start);
-  return tombola__regex_error(p, TOMBOLA_FORMAT, start, "no group begins like this");
+  return c != '<' || group_name(p, start);
 }
 
 static node *group(parser *p) {
@@ -259,6 +259,7 @@ static node *group(parser *p) {
   const bool wrap = kind != TOMBOLA__REGEX_SEQUENCE || inner->kind >= TOMBOLA__REGEX_START;
   node *const new = wrap ? new_node(p, kind, start) : inner;
   if (wrap && new) append(new, inner);
+  if (new) new->offset = start;
   return new;
 }
 

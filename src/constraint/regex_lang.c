@@ -118,7 +118,10 @@ static tombola__lang plain_alternatives(struct maker *m, const node *n) {
 static tombola__lang plain(struct maker *m, node *n) {
   if (n->made || m->s->status) return n->lang;
   n->lang = TOMBOLA__LANG_EMPTY;
-  if (n->kind == TOMBOLA__REGEX_SET)
+  if (single(n)) {
+    char text[4];
+    n->lang = tombola__lang_text(m->s, text, encode(n->ranges[0].lo, text));
+  } else if (n->kind == TOMBOLA__REGEX_SET)
     n->lang = tombola__lang_set(m->s, n->ranges, n->n);
   else if (n->kind == TOMBOLA__REGEX_REPEAT)
     n->lang = tombola__lang_repeat(m->s, plain(m, n->first), n->min, n->max);

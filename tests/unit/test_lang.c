@@ -310,6 +310,20 @@ static void check_like(struct tombola__store *s, tombola__lang a) {
   }
 }
 
+/* What can be reached from a language, and from it with a bound of the length. */
+static void check_states(struct pool *p, const struct node *node) {
+  for (size_t k = 0; k < 3; k++) {
+    const uint8_t t[2] = {(uint8_t)support_below(&p->rng, LETTERS), (uint8_t)support_below(&p->rng, LETTERS)};
+    const tombola__lang at = follow(p->s, node->lang, t, k);
+    check_freedom(p, at);
+    check_like(p->s, at);
+    const uint32_t min = (uint32_t)support_below(&p->rng, 12), more = (uint32_t)support_below(&p->rng, 12);
+    const tombola__lang bounded = tombola__lang_and(p->s, at, tombola__lang_length(p->s, min, min + more));
+    check_freedom(p, bounded);
+    check_like(p->s, bounded);
+  }
+}
+
 static void test_random(void **state) {
   (void)state;
   const int terms = support_long() ? 20000 : 1200;
@@ -325,15 +339,13 @@ static void test_random(void **state) {
     const struct node *const node = random_node(&p, 4);
     check_texts(&s, node);
     check_count(&s, node);
-    for (size_t k = 0; k < 3; k++) {
-      uint8_t t[2] = {(uint8_t)support_below(&p.rng, LETTERS), (uint8_t)support_below(&p.rng, LETTERS)};
-      const tombola__lang at = follow(&s, node->lang, t, k);
-      check_freedom(&p, at);
-      check_like(&s, at);
-      const tombola__lang bounded = tombola__lang_and(&s, at, tombola__lang_length(&s, (uint32_t)k, 9));
-      check_freedom(&p, bounded);
-      check_like(&s, bounded);
-    }
+    check_states(&p, node);
+    struct node bound = {.kind = LENGTH, .min = (uint32_t)support_below(&p.rng, MOST + 1)};
+    bound.max = bound.min + (uint32_t)support_below(&p.rng, 3);
+    bound.lang = tombola__lang_length(&s, bound.min, bound.max);
+    const struct node bounded = {
+        .kind = AND, .a = node, .b = &bound, .lang = tombola__lang_and(&s, node->lang, bound.lang)};
+    check_texts(&s, &bounded);
   }
   end(&s);
 }
@@ -425,6 +437,13 @@ static void test_dead_ends(void **state) {
       &s, tombola__lang_any(&s), tombola__lang_repeat(&s, tombola__lang_length(&s, 2, 2), 0, UNBOUNDED));
   assert_true(tombola__lang_is_none(
       &s, tombola__lang_and(&s, tombola__lang_repeat(&s, text(&s, "ab"), 0, UNBOUNDED), odd)));
+  /* What is neither even nor odd. */
+  const tombola__lang even = tombola__lang_repeat(&s, tombola__lang_length(&s, 2, 2), 0, UNBOUNDED);
+  assert_true(tombola__lang_is_none(&s, tombola__lang_not(&s, tombola__lang_or(&s, even, odd))));
+  /* (aaa?a?…)* has no text of one letter. */
+  const tombola__lang two = tombola__lang_repeat(&s, range(&s, 'a', 'b'), 2, UNBOUNDED);
+  a = tombola__lang_repeat(&s, two, 0, 3);
+  assert_true(tombola__lang_is_none(&s, tombola__lang_and(&s, a, tombola__lang_length(&s, 1, 1))));
   end(&s);
 }
 

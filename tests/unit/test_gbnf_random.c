@@ -82,7 +82,9 @@ static void spell(struct grammar *g, unsigned index) {
   case LETTER: snprintf(text, sizeof text, "\"%c\"", node->letter); break;
   case SET: snprintf(text, sizeof text, "[" LETTERS "]"); break;
   case CALL: snprintf(text, sizeof text, "%s%u", node->rule ? "r" : "root", node->rule); break;
-  default:
+  case SEQUENCE:
+  case EITHER:
+  case REPEAT:
     put(g, "(");
     for (unsigned i = 0; i < node->n; i++) {
       if (i) put(g, node->kind == EITHER ? " | " : " ");
@@ -224,8 +226,10 @@ static bool update(struct table *t, unsigned index) {
     return news;
   case SEQUENCE:
   case REPEAT: return update_row(t, index);
-  default: return false;
+  case LETTER:
+  case SET: break;
   }
+  return false;
 }
 
 static void fill(struct table *t, const struct grammar *g, const char *text, unsigned length) {

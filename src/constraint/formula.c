@@ -215,19 +215,12 @@ tombola__formula tombola__later(struct tombola__store *s, tombola__build_fn buil
       s, &(struct tombola__node){.kind = TOMBOLA__LATER, .later = (uint32_t)t->n_laters++});
 }
 
-/* What a LATER has turned out to be; others, and those that aren't built yet, are themselves. */
+/* A negation that nobody has looked at isn't made here: making it could lead back here. */
 tombola__formula tombola__formula_seen(struct tombola__store *s, tombola__formula f) {
   const struct tombola__node *const n = &tombola__formula_entry(s, f)->node;
   if (n->kind != TOMBOLA__LATER) return f;
-  tombola__formula *const built = s->formulas->laters[n->later].built;
-  if (built[0] == TOMBOLA__MANY) return f;
-  if (!n->negated) return built[0];
-  if (built[1] == TOMBOLA__MANY) {
-    const tombola__formula dual = tombola__not(s, built[0]);
-    s->formulas->laters[n->later].built[1] = dual;
-    return dual;
-  }
-  return built[1];
+  const tombola__formula built = s->formulas->laters[n->later].built[n->negated];
+  return built == TOMBOLA__MANY ? f : built;
 }
 
 tombola__formula tombola__resolve(struct tombola__store *s, tombola__formula f) {
@@ -253,6 +246,10 @@ tombola__formula tombola__resolve(struct tombola__store *s, tombola__formula f) 
     later->building = false;
     if (s->status) return TOMBOLA__FALSE;
     later->built[0] = built;
+  }
+  if (n->negated && later->built[1] == TOMBOLA__MANY) {
+    const tombola__formula dual = tombola__resolve(s, tombola__not(s, later->built[0]));
+    t->laters[n->later].built[1] = dual;
   }
   return tombola__formula_seen(s, f);
 }

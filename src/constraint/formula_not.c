@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Negation: each kind of node has a dual. Duals are remembered both ways, so that a negation negated is what it was. */
+/* Negation: each kind of node has a dual. Duals are remembered both ways, so that a negation negated is what it was. A
+ * LATER stays one, also when it has been built: that is what ends the way around a recursive schema. */
 #include "formula_table.h"
 
 /* Deeper than any schema that max_depth lets through; keeps the stack small whatever max_depth is. */
@@ -116,7 +117,6 @@ static tombola__formula dual_node(struct tombola__store *s, const struct tombola
 }
 
 static tombola__formula dual(struct tombola__store *s, tombola__formula f, unsigned depth) {
-  f = tombola__formula_seen(s, f);
   if (s->status) return TOMBOLA__FALSE;
   struct tombola__formula_entry *const e = tombola__formula_entry(s, f);
   if (e->dual != TOMBOLA__MANY) return e->dual;

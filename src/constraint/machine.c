@@ -353,21 +353,40 @@ static bool push_each(struct tombola__machine *m, uint8_t byte) {
   return false;
 }
 
+enum quick { SLOW, REFUSED, MOVED };
+
+/* The byte in a place whose next one differs in one number only, *to, when that is known: the state of a string or of
+ * free text (a), or of a grammar's language (b). */
+static enum quick quick_step(const struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte,
+                             uint32_t *to) {
+  const bool rules = t->part == TOMBOLA__RULES;
+  if (t->phase) return SLOW;
+  if (t->part == TOMBOLA__MIX) return tombola__mix_quick(t, byte, to) ? MOVED : SLOW;
+  if (rules ? byte >= 0x80
+            : t->part != TOMBOLA__JSON || t->kind != TOMBOLA__JSON_STRING || !tombola__json_is_plain(byte))
+    return SLOW;
+  const struct tombola__lang_table *table = tombola__lang_table(m->store, rules ? t->b : t->a);
+  *to = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
+  if (*to == TOMBOLA__LANG_NONE) return REFUSED;
+  if (*to == TOMBOLA__LANG_UNKNOWN) return SLOW;
+  if (!rules) return MOVED;
+  table = tombola__lang_table(m->store, *to);
+  return table && !table->accepts ? MOVED : SLOW; /* where it accepts something begins */
+}
+
 bool tombola__machine_push(struct tombola__machine *m, uint8_t byte) {
   if (m->store->status || !reserve(m)) return false;
   struct level next = m->levels[m->n_levels - 1];
   const struct tombola__thread *const t = &m->threads[next.first];
-  if (next.n != 1 || t->part != TOMBOLA__JSON || t->kind != TOMBOLA__JSON_STRING || t->phase ||
-      !tombola__json_is_plain(byte))
-    return push_each(m, byte);
-  const struct tombola__lang_table *const table = tombola__lang_table(m->store, t->a);
-  const uint32_t to = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
-  if (to == TOMBOLA__LANG_UNKNOWN) return push_each(m, byte);
-  if (to == TOMBOLA__LANG_NONE) return false;
-  if (to != t->a) {
+  uint32_t to = 0;
+  const enum quick quick = next.n == 1 ? quick_step(m, t, byte, &to) : SLOW;
+  if (quick == SLOW) return push_each(m, byte);
+  if (quick == REFUSED) return false;
+  if (to != (t->part == TOMBOLA__RULES ? t->b : t->a)) {
     if (m->n_threads == m->threads_room) return push_each(m, byte);
-    m->threads[m->n_threads] = *t;
-    m->threads[m->n_threads].a = to;
+    struct tombola__thread *const place = &m->threads[m->n_threads];
+    *place = *t;
+    *(t->part == TOMBOLA__RULES ? &place->b : &place->a) = to;
     next.first = (uint32_t)m->n_threads++;
     next.end = (uint32_t)m->n_threads;
   }

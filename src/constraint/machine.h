@@ -127,6 +127,8 @@ bool tombola__mix_freedom(struct tombola__machine *m, const struct tombola__thre
                           struct tombola__freedom *out);
 void tombola__mix_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
                       uint64_t key[2]);
+/* The next state of free text, when this byte begins nothing. */
+bool tombola__mix_quick(const struct tombola__thread *thread, uint8_t byte, uint32_t *to);
 bool tombola__mix_engaged(const struct tombola__machine *m, const struct tombola__thread *thread);
 
 /* ---- compiling what isn't JSON ---- */

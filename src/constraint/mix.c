@@ -159,6 +159,14 @@ void tombola__mix_step(struct tombola__machine *m, const struct tombola__thread 
   }
 }
 
+bool tombola__mix_quick(const struct tombola__thread *thread, uint8_t byte, uint32_t *to) {
+  const struct tombola__automaton *const triggers = &frame_of(thread->up)->mix->triggers;
+  if (thread->kind == PRELUDE) return byte != '{' && byte != '[';
+  if (thread->kind != FREE) return false;
+  *to = tombola__automaton_step(triggers, (uint16_t)thread->a, (char)byte);
+  return !triggers->length[*to];
+}
+
 /* ---- asking ---- */
 
 bool tombola__mix_complete(struct tombola__machine *m, const struct tombola__thread *thread) {

@@ -174,11 +174,21 @@ struct scarce {
   size_t n;
 };
 
-/* The values that are there, negated. */
-static tombola__formula without_seen(struct tombola__store *s, const char *const *seen, uint32_t n) {
-  tombola__formula f = TOMBOLA__TRUE;
-  for (uint32_t i = 0; seen && i < n; i++)
-    f = tombola__and2(s, f, tombola__not(s, tombola__equal_to(s, seen[i], strlen(seen[i]))));
+/* Not one of the values that are there; `strings`: of the strings among them. */
+static tombola__formula without_seen(struct tombola__store *s, const struct tombola__array_state *state,
+                                     bool strings) {
+  const uint32_t n = state->seen ? state->count : 0;
+  tombola__formula *const parts = tombola__new(&s->allocator, (size_t)n + 1, sizeof *parts);
+  if (!parts) {
+    tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
+    return TOMBOLA__FALSE;
+  }
+  size_t n_parts = 0;
+  for (uint32_t i = 0; i < n; i++)
+    if (!strings || state->seen[i][0] == '"')
+      parts[n_parts++] = tombola__not(s, tombola__equal_to(s, state->seen[i], strlen(state->seen[i])));
+  const tombola__formula f = tombola__and(s, parts, n_parts);
+  tombola__free(&s->allocator, parts);
   return f;
 }
 
@@ -210,18 +220,16 @@ static void find_scarce(struct tombola__store *s, const struct tombola__array_sh
 
 /* Hall's theorem (J. London Math. Soc. 10, 1935): the items can be different values if and only if each set of them has
  * as many values as items. *item, when it isn't NULL, loses the values that a set can't spare. */
-static bool different(struct tombola__store *s, const struct tombola__array_shape *shape, uint32_t from,
-                      tombola__formula without, tombola__formula *item) {
-  struct scarce scarce;
-  find_scarce(s, shape, from, &scarce);
+static bool different(struct tombola__store *s, const struct scarce *scarce, tombola__formula without,
+                      tombola__formula *item) {
   const tombola__formula whole = item ? *item : TOMBOLA__FALSE;
-  for (size_t set = 1; set < (size_t)1 << scarce.n && !s->status; set++) {
+  for (size_t set = 1; set < (size_t)1 << scarce->n && !s->status; set++) {
     tombola__formula values = TOMBOLA__FALSE;
     uint64_t times = 0;
-    for (size_t i = 0; i < scarce.n; i++) {
+    for (size_t i = 0; i < scarce->n; i++) {
       if (!(set >> i & 1)) continue;
-      values = tombola__or2(s, values, scarce.at[i]);
-      times += scarce.times[i];
+      values = tombola__or2(s, values, scarce->at[i]);
+      times += scarce->times[i];
     }
     const uint64_t count = tombola__value_count(s, tombola__and2(s, values, without), times + 1);
     if (count < times) return false;
@@ -237,7 +245,11 @@ bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array
   const struct tombola__array_shape *const shape = &a->shape;
   const uint32_t none[TOMBOLA__MOST_WANTS] = {0};
   if (shape->min > shape->max) return false;
-  if (shape->unique && !different(s, shape, 0, TOMBOLA__TRUE, NULL)) return false;
+  if (shape->unique) {
+    struct scarce scarce;
+    find_scarce(s, shape, 0, &scarce);
+    if (!different(s, &scarce, TOMBOLA__TRUE, NULL)) return false;
+  }
   return shape->n_counts == 0 || counts_completable(s, shape, 0, none);
 }
 
@@ -250,14 +262,19 @@ bool tombola__array_may_end(struct tombola__store *s, const struct tombola__arra
   return true;
 }
 
-/* What the next item of a unique array may be: without values that are there, and without those that a later item
- * can't do without. */
+/* What the next item of a unique array may be: without those values that a later item can't do without, and, of few
+ * values, without those that are there. A string may have to become one that is there unless every string goes; numbers
+ * are told apart as they are read. */
 static tombola__formula new_item(struct tombola__store *s, const struct tombola__array_state *state,
                                  tombola__formula item) {
-  const struct tombola__array_shape *const shape = state->shape;
-  const tombola__formula without = without_seen(s, state->seen, state->count);
-  item = tombola__and2(s, item, without);
-  return different(s, shape, state->count + 1, without, &item) ? item : TOMBOLA__FALSE;
+  struct scarce scarce;
+  find_scarce(s, state->shape, state->count + 1, &scarce);
+  const bool few = tombola__value_count(s, item, TOMBOLA__FEW_VALUES + 1) <= TOMBOLA__FEW_VALUES;
+  const tombola__lang text = tombola__scalars(s, item).text;
+  if (few || (text != TOMBOLA__LANG_NONE && text != TOMBOLA__LANG_ALL))
+    item = tombola__and2(s, item, without_seen(s, state, !few));
+  if (scarce.n == 0) return item;
+  return different(s, &scarce, without_seen(s, state, false), &item) ? item : TOMBOLA__FALSE;
 }
 
 struct ways {

@@ -127,6 +127,9 @@ static struct tombola__conjunct *of_atoms(struct tombola__store *s, const tombol
 
 /* ---- joining conjuncts ---- */
 
+/* Whether a and b can be seen not to be satisfied together, without going deep. */
+static bool clash(struct tombola__store *s, tombola__formula a, tombola__formula b);
+
 /* Whether the two plainly exclude each other. */
 static bool exclude(struct tombola__store *s, const struct tombola__conjunct *a,
                     const struct tombola__conjunct *b, int which) {
@@ -140,10 +143,7 @@ static bool exclude(struct tombola__store *s, const struct tombola__conjunct *a,
     if (both) {
       fact = a->facts[i];
       fact.required |= b->facts[k].required;
-      if (is_there(&fact, which, min)) {
-        fact = joined(s, &a->facts[i], &b->facts[k]);
-        if (tombola__clash(s, fact.value)) return true;
-      }
+      if (is_there(&fact, which, min) && clash(s, a->facts[i].value, b->facts[k].value)) return true;
     } else {
       fact = first ? a->facts[i] : b->facts[k];
       if (fact.value == TOMBOLA__FALSE && is_there(&fact, which, min)) return true;
@@ -422,8 +422,7 @@ static void fail_cycle(struct tombola__store *s) {
                       "a reference leads back to itself without an object or an array in between");
 }
 
-/* Marks k->busy[i]. False: it was being made already. */
-static bool enter(struct tombola__store *s, struct tombola__known *k, int i) {
+bool tombola__enter(struct tombola__store *s, struct tombola__known *k, int i) {
   struct tombola__shapes *const shapes = s->shapes;
   if (k->busy[i]) {
     if (k->busy[i] == shapes->clashes + 1)
@@ -442,7 +441,7 @@ static bool enter(struct tombola__store *s, struct tombola__known *k, int i) {
   return true;
 }
 
-static void leave(struct tombola__store *s, struct tombola__known *k, int i) {
+void tombola__leave(struct tombola__store *s, struct tombola__known *k, int i) {
   s->shapes->nesting--;
   k->busy[i] = 0;
 }
@@ -453,115 +452,48 @@ const struct tombola__conjuncts *tombola__alternatives(struct tombola__store *s,
   struct tombola__known *const k = tombola__known(s, f);
   if (!k || s->status) return NULL;
   if (k->has[which]) return &k->alternatives[which];
-  if (!enter(s, k, which)) return NULL;
+  if (!tombola__enter(s, k, which)) return NULL;
   const struct list list = of_node(s, f, which);
-  leave(s, k, which);
+  tombola__leave(s, k, which);
   if (s->status || s->shapes->unknown) return NULL;
   k->alternatives[which] = (struct tombola__conjuncts){list.at, list.n};
   k->has[which] = true;
   return &k->alternatives[which];
 }
 
-bool tombola__clash(struct tombola__store *s, tombola__formula both) {
-  if (both == TOMBOLA__FALSE) return true;
-  if (both == TOMBOLA__TRUE || s->status) return false;
-  struct tombola__shapes *const shapes = s->shapes;
-  both = tombola__resolve(s, both);
-  const struct tombola__known *const k = tombola__known(s, both);
-  if (!k || k->sat == TOMBOLA__YES) return false;
-  if (k->sat == TOMBOLA__NO) return true;
-  if (shapes->clashes >= MOST_CLASHES) return false;
-  shapes->clashes++;
-  const struct tombola__scalars scalars = tombola__scalars(s, both);
+/* Whether the formula has no alternative at all, as far as is seen without going deep. */
+static bool is_empty(struct tombola__store *s, tombola__formula f) {
+  const struct tombola__scalars scalars = tombola__scalars(s, f);
   bool empty = !scalars.literals && !scalars.text && !scalars.numbers;
-  for (int which = 0; which < 2 && empty && !shapes->unknown; which++)
-    empty = alternatives_of(s, both, which).n == 0;
+  for (int which = 0; which < 2 && empty && !s->shapes->unknown; which++)
+    empty = alternatives_of(s, f, which).n == 0;
+  return empty;
+}
+
+/* Settles by scalars and types alone whether both can be: 1 yes, 0 no, -1 that takes the conjunction. */
+static int meet_plainly(struct tombola__store *s, tombola__formula a, tombola__formula b) {
+  const struct tombola__scalars x = tombola__scalars(s, a), y = tombola__scalars(s, b);
+  if (s->status || s->shapes->unknown || (x.literals & y.literals)) return 1;
+  if (x.numbers && y.numbers && !tombola__numbers_is_none(s, tombola__numbers_and(s, x.numbers, y.numbers)))
+    return 1;
+  if (x.text && y.text && !tombola__lang_is_none(s, tombola__lang_and(s, x.text, y.text))) return 1;
+  for (int which = 0; which < 2; which++)
+    if (alternatives_of(s, a, which).n && alternatives_of(s, b, which).n) return -1;
+  return 0;
+}
+
+static bool clash(struct tombola__store *s, tombola__formula a, tombola__formula b) {
+  struct tombola__shapes *const shapes = s->shapes;
+  if (a == TOMBOLA__FALSE || b == TOMBOLA__FALSE) return true;
+  if (a == b || a == TOMBOLA__TRUE || b == TOMBOLA__TRUE || s->status || shapes->clashes >= MOST_CLASHES)
+    return false;
+  shapes->clashes++;
+  const int met = meet_plainly(s, a, b);
+  const bool none = met == 0 || (met < 0 && !shapes->unknown && is_empty(s, tombola__and2(s, a, b)));
   shapes->clashes--;
   if (shapes->unknown) {
     shapes->unknown = false;
     return false;
   }
-  return empty && !s->status;
-}
-
-/* ---- scalars ---- */
-
-static const struct tombola__scalars every = {TOMBOLA__NULL | TOMBOLA__BOOLEAN, TOMBOLA__LANG_ALL,
-                                              TOMBOLA__NUMBERS_ALL};
-
-static struct tombola__scalars both_of(struct tombola__store *s, struct tombola__scalars a,
-                                       struct tombola__scalars b) {
-  return (struct tombola__scalars){a.literals & b.literals, tombola__lang_and(s, a.text, b.text),
-                                   tombola__numbers_and(s, a.numbers, b.numbers)};
-}
-
-static struct tombola__scalars either_of(struct tombola__store *s, struct tombola__scalars a,
-                                         struct tombola__scalars b) {
-  return (struct tombola__scalars){a.literals | b.literals, tombola__lang_or(s, a.text, b.text),
-                                   tombola__numbers_or(s, a.numbers, b.numbers)};
-}
-
-static struct tombola__scalars neither(struct tombola__store *s, struct tombola__scalars a) {
-  return (struct tombola__scalars){every.literals & ~a.literals, tombola__lang_not(s, a.text),
-                                   tombola__numbers_not(s, a.numbers)};
-}
-
-static struct tombola__scalars scalars_of(struct tombola__store *s, const struct tombola__node *n) {
-  struct tombola__scalars out = n->kind == TOMBOLA__AND ? every : (struct tombola__scalars){0};
-  struct tombola__scalars none = every;
-  switch (n->kind) {
-  case TOMBOLA__AND:
-    for (size_t i = 0; i < n->n_parts && !s->shapes->unknown; i++)
-      out = both_of(s, out, tombola__scalars(s, n->parts[i]));
-    return out;
-  case TOMBOLA__OR:
-    for (size_t i = 0; i < n->n_parts && !s->shapes->unknown; i++)
-      out = either_of(s, out, tombola__scalars(s, n->parts[i]));
-    return out;
-  case TOMBOLA__ONE_OF:
-    for (size_t i = 0; i < n->n_parts && !s->shapes->unknown; i++) {
-      const struct tombola__scalars part = tombola__scalars(s, n->parts[i]), rest = neither(s, part);
-      out = either_of(s, both_of(s, out, rest), both_of(s, none, part));
-      none = both_of(s, none, rest);
-    }
-    return out;
-  case TOMBOLA__TYPES:
-    return (struct tombola__scalars){
-        n->types & every.literals, n->types & TOMBOLA__STRING ? TOMBOLA__LANG_ALL : TOMBOLA__LANG_NONE,
-        n->types & TOMBOLA__NUMBER ? TOMBOLA__NUMBERS_ALL : TOMBOLA__NUMBERS_NONE};
-  case TOMBOLA__TEXT: return (struct tombola__scalars){every.literals, n->lang, every.numbers};
-  case TOMBOLA__NUMERIC: return (struct tombola__scalars){every.literals, every.text, n->numbers};
-  case TOMBOLA__LATER:
-  case TOMBOLA__LENGTH:
-  case TOMBOLA__ITEM:
-  case TOMBOLA__ITEMS:
-  case TOMBOLA__CONTAINS:
-  case TOMBOLA__UNIQUE:
-  case TOMBOLA__NOT_UNIQUE:
-  case TOMBOLA__SIZE:
-  case TOMBOLA__PROPERTY:
-  case TOMBOLA__REQUIRED:
-  case TOMBOLA__DEPENDS:
-  case TOMBOLA__KEYS:
-  case TOMBOLA__SOME_KEY: break;
-  }
-  return every;
-}
-
-struct tombola__scalars tombola__scalars(struct tombola__store *s, tombola__formula f) {
-  f = tombola__resolve(s, f);
-  const struct tombola__node *const n = tombola__node(s, f);
-  if (n->kind > TOMBOLA__LATER) return scalars_of(s, n);
-  struct tombola__known *const k = tombola__known(s, f);
-  if (!k || s->status) return (struct tombola__scalars){0};
-  if (k->has_scalars) return k->scalars;
-  if (!enter(s, k, 2)) return (struct tombola__scalars){0};
-  struct tombola__scalars out = scalars_of(s, n);
-  leave(s, k, 2);
-  if (out.text && tombola__lang_is_none(s, out.text)) out.text = TOMBOLA__LANG_NONE;
-  if (out.numbers && tombola__numbers_is_none(s, out.numbers)) out.numbers = TOMBOLA__NUMBERS_NONE;
-  if (s->status || s->shapes->unknown) return (struct tombola__scalars){0};
-  k->scalars = out;
-  k->has_scalars = true;
-  return out;
+  return none && !s->status;
 }

@@ -122,6 +122,13 @@ static void check_unique(struct walk *w, const struct tombola__array_shape *shap
     inexact(w, "uniqueItems of arrays or objects that may have to equal an item that is there");
 }
 
+/* Counts and different items are looked at one by one: together that is enough where no value is scarce. */
+static void check_counts(struct walk *w, tombola__formula item) {
+  if (!tombola__sat(w->s, item)) return;
+  if (tombola__value_count(w->s, item, TOMBOLA__FEW_VALUES + 1) <= TOMBOLA__FEW_VALUES)
+    inexact(w, "uniqueItems together with contains");
+}
+
 static void push_array(struct walk *w, const struct tombola__array_shape *shape) {
   struct tombola__store *const s = w->s;
   if (shape->unique && shape->n_counts) inexact(w, "uniqueItems together with contains");
@@ -131,8 +138,13 @@ static void push_array(struct walk *w, const struct tombola__array_shape *shape)
     if (shape->unique) check_unique(w, shape, item);
     for (size_t k = 0; k < shape->n_counts; k++) {
       const struct tombola__item_count *const c = &shape->counts[k];
-      push(w, tombola__and2(s, item, c->value));
-      if (c->max != TOMBOLA__MANY) push(w, tombola__and2(s, item, tombola__not(s, c->value)));
+      const tombola__formula in = tombola__and2(s, item, c->value);
+      const tombola__formula out = tombola__and2(s, item, tombola__not(s, c->value));
+      push(w, in);
+      if (c->max != TOMBOLA__MANY) push(w, out);
+      if (!shape->unique) continue;
+      check_counts(w, in);
+      check_counts(w, out);
     }
   }
 }

@@ -125,12 +125,13 @@ tombola__formula tombola__group_value(struct tombola__store *s, const struct tom
   return value;
 }
 
-static void apply_groups(struct tombola__store *s, const struct tombola__object *o,
+static void apply_groups(struct tombola__store *s, struct tombola__object *o,
                          struct tombola__declared *declared, size_t n) {
   for (size_t i = 0; i < n && !s->status; i++) {
     const struct tombola__name *const name = declared[i].name;
-    if (o->forbidden && tombola__lang_matches(s, o->forbidden, name->text, name->length)) {
+    if (o->forbidden && !tombola__lang_matches(s, o->allowed, name->text, name->length)) {
       declared[i].value = TOMBOLA__FALSE;
+      o->n_forbidden++;
     } else if (o->shape.n_groups) {
       const tombola__formula value = tombola__group_value(s, &o->shape, name->text, name->length);
       declared[i].value = tombola__and2(s, declared[i].value, value);
@@ -193,6 +194,7 @@ struct tombola__object *tombola__object_draft(struct tombola__store *s, struct t
   o->shape.declared = declared;
   o->shape.n_declared = n;
   make_groups(s, c, o);
+  o->allowed = tombola__lang_not(s, o->forbidden);
   if (s->status) return NULL;
   apply_groups(s, o, declared, n);
   if (c->n_others) {
@@ -257,8 +259,11 @@ static tombola__lang without_declared(struct tombola__store *s, const struct tom
 
 static tombola__lang extra_names(struct tombola__store *s, const struct tombola__object *draft) {
   const struct tombola__object_shape *const shape = &draft->shape;
-  if (draft->forbidden == TOMBOLA__LANG_ALL) return TOMBOLA__LANG_NONE;
-  tombola__lang names = without_declared(s, shape, tombola__lang_not(s, draft->forbidden));
+  if (draft->allowed == TOMBOLA__LANG_NONE) return TOMBOLA__LANG_NONE;
+  const size_t declared = shape->n_declared - draft->n_forbidden; /* of the allowed ones */
+  if (draft->forbidden && declared && tombola__lang_count(s, draft->allowed, declared + 1) == declared)
+    return TOMBOLA__LANG_NONE;
+  const tombola__lang names = without_declared(s, shape, draft->allowed);
   if (names == TOMBOLA__LANG_NONE || tombola__lang_is_none(s, names)) return TOMBOLA__LANG_NONE;
   tombola__formula all = TOMBOLA__TRUE;
   for (size_t i = 0; i < shape->n_groups; i++)

@@ -225,7 +225,7 @@ static struct tombola__object_state behind(const struct tombola__object_state *a
                                            uint32_t met, uint64_t *after) {
   const struct tombola__object *const o = object_of(at);
   struct tombola__object_state next = *at;
-  memcpy(after, at->seen, o->words * sizeof *after);
+  if (o->words) memcpy(after, at->seen, o->words * sizeof *after);
   next.seen = after;
   next.count++;
   next.met |= met;

@@ -77,7 +77,8 @@ struct tombola__shapes {
 
 struct tombola__object {
   struct tombola__object_shape shape;
-  tombola__lang forbidden; /* names that may not be there, declared ones apart */
+  tombola__lang forbidden, allowed; /* names, of the KEYS that say FALSE */
+  size_t n_forbidden;               /* declared ones */
   /* Of a completed one: */
   size_t words;
   uint64_t *possible, *required, *unordered; /* bits of the declared ones */
@@ -99,12 +100,16 @@ struct tombola__known *tombola__known(struct tombola__store *s, tombola__formula
 /* shape_dnf.c. which: 0 for arrays, 1 for objects. */
 const struct tombola__conjuncts *tombola__alternatives(struct tombola__store *s, tombola__formula f,
                                                        int which);
-struct tombola__scalars tombola__scalars(struct tombola__store *s, tombola__formula f);
 /* Both; NULL when they plainly exclude each other, or after a failure. */
 struct tombola__conjunct *tombola__join(struct tombola__store *s, struct tombola__conjunct *a,
                                         struct tombola__conjunct *b, int which);
-/* Whether a formula can be seen not to be satisfied, without going deep. */
-bool tombola__clash(struct tombola__store *s, tombola__formula both);
+/* Around making part i of what is known (0 arrays, 1 objects, 2 scalars). False: it is being made already, or the
+ * schema is nested too deep. */
+bool tombola__enter(struct tombola__store *s, struct tombola__known *k, int i);
+void tombola__leave(struct tombola__store *s, struct tombola__known *k, int i);
+
+/* shape_scalars.c */
+struct tombola__scalars tombola__scalars(struct tombola__store *s, tombola__formula f);
 
 /* shape_sat.c: whether something finite satisfies it, as far as is known: a false may be of the moment only while depth
  * isn't 0. */

@@ -6,9 +6,8 @@
 
 #include "lang_terms.h"
 
-
-#define MOST_PLACES \
-  2000 /* of a search for the shortest text; beyond it, bounds of the length are searched one by one */
+/* Of a search for the shortest text; beyond it, bounds of the length are searched one by one. */
+#define MOST_PLACES 2000
 
 struct place {
   tombola__lang lang;

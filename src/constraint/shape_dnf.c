@@ -96,17 +96,27 @@ static void add_atom(struct tombola__conjunct *c, struct tombola__fact *facts, t
   facts[c->n_facts++] = fact;
 }
 
-/* Sorts the facts and joins those of one key. */
-static void settle_facts(struct tombola__store *s, struct tombola__conjunct *c, struct tombola__fact *facts) {
-  if (c->n_facts < 2) return;
-  qsort(facts, c->n_facts, sizeof *facts, by_key);
-  size_t kept = 1;
-  for (size_t i = 1; i < c->n_facts; i++)
-    if (facts[i].key == facts[kept - 1].key)
-      facts[kept - 1] = joined(s, &facts[kept - 1], &facts[i]);
-    else
-      facts[kept++] = facts[i];
+/* Whether a and b can be seen not to be satisfied together, without going deep. */
+static bool clash(struct tombola__store *s, tombola__formula a, tombola__formula b);
+
+/* Sorts the facts and joins those of one key. False: two of them exclude each other. */
+static bool settle_facts(struct tombola__store *s, struct tombola__conjunct *c, struct tombola__fact *facts,
+                         int which) {
+  size_t kept = 0;
+  if (c->n_facts > 1) qsort(facts, c->n_facts, sizeof *facts, by_key);
+  for (size_t i = 0; i < c->n_facts; kept++) {
+    struct tombola__fact fact = facts[i++];
+    bool several = false; /* values that differ */
+    for (; i < c->n_facts && facts[i].key == fact.key; i++) {
+      several |=
+          fact.value != TOMBOLA__TRUE && facts[i].value != TOMBOLA__TRUE && fact.value != facts[i].value;
+      fact = joined(s, &fact, &facts[i]);
+    }
+    if (several && is_there(&fact, which, c->min) && clash(s, fact.value, fact.value)) return false;
+    facts[kept] = fact;
+  }
   c->n_facts = kept;
+  return true;
 }
 
 /* The conjunct of atoms of one type; NULL when it is plainly dead, or after a failure. */
@@ -119,16 +129,13 @@ static struct tombola__conjunct *of_atoms(struct tombola__store *s, const tombol
   *c = (struct tombola__conjunct){.facts = facts, .others = others, .max = TOMBOLA__MANY};
   for (size_t i = 0; i < n; i++)
     add_atom(c, facts, others, atoms[i], tombola__node(s, atoms[i]));
-  settle_facts(s, c, facts);
+  if (!settle_facts(s, c, facts, which)) return NULL;
   if (c->n_others > 1) qsort(others, c->n_others, sizeof *others, ascending);
   c->hash = hash_of(c);
   return plainly_dead(c, which) ? NULL : c;
 }
 
 /* ---- joining conjuncts ---- */
-
-/* Whether a and b can be seen not to be satisfied together, without going deep. */
-static bool clash(struct tombola__store *s, tombola__formula a, tombola__formula b);
 
 /* Whether the two plainly exclude each other. */
 static bool exclude(struct tombola__store *s, const struct tombola__conjunct *a,
@@ -143,7 +150,8 @@ static bool exclude(struct tombola__store *s, const struct tombola__conjunct *a,
     if (both) {
       fact = a->facts[i];
       fact.required |= b->facts[k].required;
-      if (is_there(&fact, which, min) && clash(s, a->facts[i].value, b->facts[k].value)) return true;
+      const tombola__formula x = a->facts[i].value, y = b->facts[k].value;
+      if (x != y && is_there(&fact, which, min) && clash(s, x, y)) return true;
     } else {
       fact = first ? a->facts[i] : b->facts[k];
       if (fact.value == TOMBOLA__FALSE && is_there(&fact, which, min)) return true;
@@ -485,10 +493,9 @@ static int meet_plainly(struct tombola__store *s, tombola__formula a, tombola__f
 static bool clash(struct tombola__store *s, tombola__formula a, tombola__formula b) {
   struct tombola__shapes *const shapes = s->shapes;
   if (a == TOMBOLA__FALSE || b == TOMBOLA__FALSE) return true;
-  if (a == b || a == TOMBOLA__TRUE || b == TOMBOLA__TRUE || s->status || shapes->clashes >= MOST_CLASHES)
-    return false;
+  if (a == TOMBOLA__TRUE || b == TOMBOLA__TRUE || s->status || shapes->clashes >= MOST_CLASHES) return false;
   shapes->clashes++;
-  const int met = meet_plainly(s, a, b);
+  const int met = a == b ? -1 : meet_plainly(s, a, b);
   const bool none = met == 0 || (met < 0 && !shapes->unknown && is_empty(s, tombola__and2(s, a, b)));
   shapes->clashes--;
   if (shapes->unknown) {

@@ -168,7 +168,7 @@ static enum tombola_status use_formula(const struct compiling *c, tombola__formu
   struct tombola_schema_verdict *const verdict = &c->grammar->verdict;
   bool exact = true;
   const char *reason = NULL;
-  const bool satisfiable = tombola__satisfiable(s, f);
+  const bool satisfiable = tombola__value(s, f) && tombola__satisfiable(s, f);
   enum tombola_status status = told(c, TOMBOLA_OK);
   if (status) return status;
   if (!satisfiable)

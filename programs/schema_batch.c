@@ -90,7 +90,8 @@ static bool compile(struct line *line, yyjson_val *root) {
   line->source.text = line->schema;
   enum tombola_status status =
       tombola_grammar_new(&line->source, NULL, NULL, &line->grammar, &line->verdict, &line->error);
-  return status == TOMBOLA_OK || status == TOMBOLA_UNSUPPORTED;
+  if (status == TOMBOLA_NO_CANDIDATE) schema_no_value(&line->verdict);
+  return status == TOMBOLA_OK || status == TOMBOLA_UNSUPPORTED || status == TOMBOLA_NO_CANDIDATE;
 }
 
 static bool fit_one(struct line *line, const char *text, size_t length, yyjson_mut_val *list) {

@@ -77,7 +77,8 @@ def used(schema, table):
     while todo:
         text = todo.pop()
         for uri, document in table.items():
-            name = uri.rsplit("/", 1)[-1] if "localhost:1234" in uri else uri.rstrip("#")
+            local = "localhost:1234" in uri or "/meta/" in uri
+            name = "/".join(uri.rsplit("/", 2 if "/meta/" in uri else 1)[1:]) if local else uri.rstrip("#")
             if uri not in wanted and name in text:
                 wanted[uri] = document
                 todo.append(json.dumps(document))

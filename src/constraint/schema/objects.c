@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keywords about objects. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "internal.h"
 
 /* ---- names ---- */
@@ -106,9 +109,32 @@ static void build_additional(struct tombola__build *b) {
                     "a pattern of patternProperties isn't supported");
 }
 
+static int ascending(const void *a, const void *b) {
+  const tombola__formula x = *(const tombola__formula *)a, y = *(const tombola__formula *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Complains of a name that is there twice: the parts from `first` on are the list's. */
+static void check_once(struct tombola__build *b, yyjson_val *list, size_t first) {
+  const size_t n = b->parts.n - first;
+  tombola__formula *const sorted = tombola__store_take(b->c->s, n + 1, sizeof *sorted);
+  if (!sorted || n < 2) return;
+  memcpy(sorted, b->parts.f + first, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, ascending);
+  for (size_t i = 1; i < n; i++) {
+    if (sorted[i] != sorted[i - 1]) continue;
+    size_t last = n - 1;
+    while (b->parts.f[first + last] != sorted[i])
+      last--;
+    tombola__must(b, yyjson_arr_get(list, last), TOMBOLA__K_REQUIRED, "given once");
+    return;
+  }
+}
+
 static void build_required(struct tombola__build *b) {
   struct tombola__store *const s = b->c->s;
   yyjson_val *const list = b->keys.v[TOMBOLA__K_REQUIRED], *value;
+  const size_t first = b->parts.n;
   size_t index, max;
   if (!list) return;
   if (!yyjson_is_arr(list)) {
@@ -123,6 +149,7 @@ static void build_required(struct tombola__build *b) {
     const struct tombola__name *const name = tombola__name(s, yyjson_get_str(value), yyjson_get_len(value));
     if (name) tombola__part(b, tombola__required(s, name));
   }
+  if (!s->status) check_once(b, list, first);
 }
 
 void tombola__build_object(struct tombola__build *b) {

@@ -131,6 +131,7 @@ const char *tombola__uri_resolve(struct tombola__store *s, const char *base, con
     put(out, &at, "?", r.query, "");
   }
   put(out, &at, "#", r.fragment, "");
+  out[at] = '\0'; /* dots may have left something behind */
   return out;
 }
 

@@ -121,20 +121,21 @@ static struct call *frame_of(struct tombola__machine *m, struct base *base, uint
   return call;
 }
 
-/* Begins a rule that goes on in `up`, unless that was done already. */
-static void begin_inside(struct tombola__machine *m, struct call *up, uint32_t kind, uint32_t position,
+/* Begins a rule that goes on in `up`; false when that was done already. */
+static bool begin_inside(struct tombola__machine *m, struct call *up, uint32_t kind, uint32_t position,
                          uint32_t count, uint32_t rule) {
   const uint64_t turn = tombola__machine_turn(m);
   bool fresh;
-  if (has_begun(up, turn, kind, position, count)) return;
+  if (has_begun(up, turn, kind, position, count)) return false;
   struct link *const link = tombola__machine_take(m, sizeof *link);
   struct call *const call = link ? frame_of(m, up->base, turn, rule, &fresh) : NULL;
-  if (!call) return;
+  if (!call) return true;
   *link =
       (struct link){.next = call->links, .caller = up, .kind = kind, .position = position, .count = count};
   call->links = link;
   note(up, &link->begun, kind, position, count);
   if (fresh) begin(m, call, rule);
+  return true;
 }
 
 /* Begins a rule in `up` itself, unless that was done already. */
@@ -146,24 +147,21 @@ static void begin_here(struct tombola__machine *m, struct call *up, uint32_t rul
   begin(m, up, rule);
 }
 
-/* A call that goes on behind the element at `position`. */
-static void begin_call(struct tombola__machine *m, struct call *up, uint32_t position) {
+/* A call that goes on behind the element at `position`; false when it was begun already. */
+static bool begin_call(struct tombola__machine *m, struct call *up, uint32_t position) {
   const struct tombola__element *const e = element_at(up, position);
-  if (e[1].kind == TOMBOLA__ELEMENT_END)
-    begin_here(m, up, e->target);
-  else
-    begin_inside(m, up, NEXT, position + 1, 0, e->target);
+  if (e[1].kind != TOMBOLA__ELEMENT_END) return begin_inside(m, up, NEXT, position + 1, 0, e->target);
+  begin_here(m, up, e->target);
+  return true;
 }
 
 /* Once more what has been there `count` times. The last time nothing has to be counted any more. */
-static void begin_repeat(struct tombola__machine *m, struct call *up, uint32_t position, uint32_t count) {
+static bool begin_repeat(struct tombola__machine *m, struct call *up, uint32_t position, uint32_t count) {
   const struct tombola__element *const e = element_at(up, position);
   if (e->max == TOMBOLA__LANG_UNBOUNDED)
-    begin_inside(m, up, REPEAT, position, count < e->min ? count : e->min, e->target);
-  else if (count + 1 < e->max)
-    begin_inside(m, up, REPEAT, position, count, e->target);
-  else
-    begin_call(m, up, position);
+    return begin_inside(m, up, REPEAT, position, count < e->min ? count : e->min, e->target);
+  if (count + 1 < e->max) return begin_inside(m, up, REPEAT, position, count, e->target);
+  return begin_call(m, up, position);
 }
 
 static void emit(struct tombola__machine *m, const struct tombola__frame *up, uint32_t position,
@@ -173,15 +171,19 @@ static void emit(struct tombola__machine *m, const struct tombola__frame *up, ui
 }
 
 /* Makes the places that begin at an element, and behind it as far as elements may be empty. True at the end of the
- * production. */
+ * production. Where a call was begun already, so was what is behind it. */
 static bool pass(struct tombola__machine *m, struct call *up, uint32_t position) {
   for (;; position++) {
     const struct tombola__element *const e = element_at(up, position);
     switch (e->kind) {
     case TOMBOLA__ELEMENT_END: return true;
     case TOMBOLA__ELEMENT_LANG: emit(m, &up->head, position, e->target); break;
-    case TOMBOLA__ELEMENT_CALL: begin_call(m, up, position); break;
-    default: begin_repeat(m, up, position, 0); break;
+    case TOMBOLA__ELEMENT_CALL:
+      if (!begin_call(m, up, position)) return false;
+      break;
+    default:
+      if (!begin_repeat(m, up, position, 0)) return false;
+      break;
     }
     if (!e->nullable) return false;
   }

@@ -116,12 +116,12 @@ static tombola__lang element_lang(const struct build *b, const struct tombola__e
   }
 }
 
-/* Elements begin to end (not included) in a row, from the right, as steps take them apart. */
+/* Elements begin to end (not included) in a row; in halves too. */
 static tombola__lang row_of(const struct build *b, uint32_t begin, uint32_t end) {
-  tombola__lang lang = TOMBOLA__LANG_EMPTY;
-  while (end-- > begin)
-    lang = tombola__lang_concat(b->store, element_lang(b, &b->rules->elements[end]), lang);
-  return lang;
+  if (begin == end) return TOMBOLA__LANG_EMPTY;
+  if (begin + 1 == end) return element_lang(b, &b->rules->elements[begin]);
+  const uint32_t middle = begin + (end - begin) / 2;
+  return tombola__lang_concat(b->store, row_of(b, begin, middle), row_of(b, middle, end));
 }
 
 static bool is_regular(const struct build *b, const struct tombola__element *e) {
@@ -156,7 +156,7 @@ static bool find_langs(struct build *b) {
   b->langs = tombola__store_take(b->store, n, sizeof *b->langs);
   b->regular = tombola__store_take(b->store, n, sizeof *b->regular);
   if (b->store->status) return false;
-  for (uint32_t i = 0; i < n && !b->store->status; i++)
+  for (uint32_t i = 0; i < n && tombola__store_state(b->store); i++)
     find_lang(b, b->order[i], langs);
   return b->store->status == TOMBOLA_OK;
 }

@@ -344,7 +344,7 @@ static void right_recursion_takes_no_room(void **state) {
   struct reader r;
   start(&r, "root ::= \"a\" root | \"b\" more\nmore ::= (\"(\" root \")\")? \"c\" root | \"d\"");
   for (size_t i = 0; i < 199998; i++)
-    if (!tombola__machine_push(r.machine, "abc"[i % 3])) fail_msg("at %zu", i);
+    if (!tombola__machine_push(r.machine, (uint8_t)"abc"[i % 3])) fail_msg("at %zu", i);
   assert_true(tombola__machine_push(r.machine, 'b'));
   assert_true(tombola__machine_push(r.machine, 'd'));
   assert_true(tombola__machine_complete(r.machine));

@@ -18,13 +18,13 @@ struct ways {
 typedef struct tombola__regex_parser parser;
 typedef struct tombola__regex_node node;
 
-#define MOST_STEPS  100000 /* of nodes that aren't plain: repeats of them are written out */
+#define MOST_STEPS  20000 /* of nodes within repeats that are written out, one for each time */
 #define MOST_ROUNDS 8
 
 struct maker {
   struct tombola__store *s;
   parser *p;
-  size_t steps;
+  size_t steps, repeats;     /* repeats: that are open */
   tombola__lang word, other; /* one code point of \w, or not */
 };
 
@@ -244,14 +244,13 @@ static bool guarded(struct maker *m, const node *n, const struct ways *k, struct
   return true;
 }
 
-/* Written out, from behind. Without end it is the least solution of x = k or body x; that is what the rounds lead to
- * when they come to rest, since body x only grows with x. */
-static struct ways repeat(struct maker *m, const node *n, const struct ways *k) {
+/* The body as often as n says, from behind. Without end it is the least solution of x = k or body x; that is what the
+ * rounds lead to when they come to rest, since body x only grows with x. */
+static struct ways written_out(struct maker *m, const node *n, const struct ways *k) {
   struct ways now = *k, next;
   const bool bounded = n->max != TOMBOLA__REGEX_UNBOUNDED;
   const uint32_t optional = bounded ? n->max - n->min : MOST_ROUNDS;
   uint32_t i;
-  if (guarded(m, n, k, &next)) return next;
   for (i = 0; i < optional && !m->p->status && !m->s->status; i++, now = next) {
     next = follow(m, n->first, now);
     next = unite(m, k, &next);
@@ -264,6 +263,15 @@ static struct ways repeat(struct maker *m, const node *n, const struct ways *k) 
     if (same(&next, &now)) break;
   }
   return now;
+}
+
+static struct ways repeat(struct maker *m, const node *n, const struct ways *k) {
+  struct ways out;
+  if (guarded(m, n, k, &out)) return out;
+  m->repeats++;
+  out = written_out(m, n, k);
+  m->repeats--;
+  return out;
 }
 
 static struct ways alternatives(struct maker *m, const node *n, const struct ways *k) {
@@ -287,7 +295,7 @@ static struct ways follow(struct maker *m, node *n, struct ways k) {
   struct ways other;
   if (m->p->status || m->s->status) return none;
   if (n->plain) return plain_then(m, plain(m, n), &k);
-  if (++m->steps > MOST_STEPS)
+  if (m->repeats && ++m->steps > MOST_STEPS)
     return refuse(m, n, "look-ahead, an anchor or \\b in groups that repeat too often isn't supported");
   switch (n->kind) {
   case TOMBOLA__REGEX_SEQUENCE:

@@ -344,7 +344,7 @@ static void right_recursion_takes_no_room(void **state) {
   struct reader r;
   start(&r, "root ::= \"a\" root | \"b\" more\nmore ::= (\"(\" root \")\")? \"c\" root | \"d\"");
   for (size_t i = 0; i < 199998; i++)
-    if (!tombola__machine_push(r.machine, (uint8_t)"abc"[i % 3])) fail_msg("at %zu", i);
+    if (!tombola__machine_push(r.machine, (uint8_t) "abc"[i % 3])) fail_msg("at %zu", i);
   assert_true(tombola__machine_push(r.machine, 'b'));
   assert_true(tombola__machine_push(r.machine, 'd'));
   assert_true(tombola__machine_complete(r.machine));
@@ -374,6 +374,32 @@ static void freedom_is_what_may_follow(void **state) {
   finish(&r);
 }
 
+/* ---- memory ---- */
+
+static void every_allocation_may_fail(void **state) {
+  (void)state;
+  static const char grammar[] =
+      "root ::= \"a\" list (\"-\" root)? | [^x-z]{2,9}\nlist ::= (\"(\" list \")\")* \"b\"";
+  for (size_t n = 1, done = 0; !done; n++) {
+    struct support_allocator a = support_allocator(n);
+    struct tombola__program program = {.part = TOMBOLA__RULES};
+    struct tombola__machine *m = NULL;
+    struct tombola__store s;
+    enum tombola_status status = tombola__store_new(&s, NULL, support_allocator_use(&a), NULL);
+    if (!status) {
+      status = tombola__gbnf(&s, grammar, sizeof grammar - 1, NULL, &program.rules, NULL);
+      if (!status) status = tombola__machine_new(&s, &program, &a.allocator, &m);
+      for (const char *c = "a(b(b)b)b-ab"; !status && *c; c++)
+        if (!tombola__machine_push(m, (uint8_t)*c)) status = s.status;
+      done = !status;
+      tombola__machine_free(m);
+      tombola__store_free(&s);
+    }
+    assert_int_equal(status, done ? TOMBOLA_OK : TOMBOLA_NO_MEMORY);
+    assert_int_equal(a.live, 0);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(grammars_accept_their_texts),
@@ -387,6 +413,7 @@ int main(void) {
       cmocka_unit_test(readings_are_bounded),
       cmocka_unit_test(right_recursion_takes_no_room),
       cmocka_unit_test(freedom_is_what_may_follow),
+      cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

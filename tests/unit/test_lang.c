@@ -176,8 +176,10 @@ static const struct node *random_node(struct pool *p, unsigned depth) {
 
 /* The next text of at most MOST letters, below `letters`, in order of length; false behind the last. */
 static bool next_text(uint8_t *t, size_t *n, size_t letters) {
-  for (size_t i = *n; i-- > 0; t[i] = 0)
-    if (++t[i] < letters) return true;
+  for (size_t i = *n; i; i--) {
+    if (++t[i - 1] < letters) return true;
+    t[i - 1] = 0;
+  }
   return ++*n <= MOST;
 }
 
@@ -213,7 +215,7 @@ static size_t find_text(struct tombola__store *s, tombola__lang a, uint8_t *t, s
   for (size_t k = i; k; k = from[k])
     length++;
   assert_true(length <= room);
-  for (size_t k = i, at = length; k; k = from[k])
+  for (size_t k = i, at = length; k && at; k = from[k])
     t[--at] = by[k];
   return length;
 }

@@ -251,6 +251,39 @@ static void test_lenient(void **state) {
   tombola__store_free(&s);
 }
 
+/* What is left out below a negation must not make the negation stricter. */
+static void test_lenient_negation(void **state) {
+  (void)state;
+  static const struct {
+    const char *schema, *good, *bad, *keyword;
+  } cases[] = {
+      {"{\"not\":{\"properties\":{\"a\":{\"format\":\"colour\"}}},\"type\":\"object\"}", "[{},{\"a\":\"x\"}]",
+       "[1]", "not"},
+      {"{\"not\":{\"$ref\":\"#/$defs/c\"},\"$defs\":{\"c\":{\"format\":\"colour\"}}}", "[\"x\",1]", "[]",
+       "not"},
+      {"{\"oneOf\":[{\"format\":\"colour\"},{\"const\":\"x\"}]}", "[\"x\",\"y\"]", "[]", "oneOf"},
+      {"{\"if\":{\"format\":\"colour\"},\"then\":{\"type\":\"null\"}}", "[\"x\",null]", "[]", "if"},
+      {"{\"contains\":{\"format\":\"colour\"},\"maxContains\":1}", "[[\"x\",\"y\"]]", "[[]]", "maxContains"},
+      {"{\"allOf\":[{\"format\":\"colour\"},{\"not\":{\"const\":1}}]}", "[\"x\"]", "[1]", NULL},
+  };
+  for (size_t i = 0; i < TOMBOLA__COUNT(cases); i++) {
+    struct tombola__store s;
+    struct tombola__dropped *dropped;
+    tombola__formula f;
+    struct tombola_grammar_source source = plain();
+    source.lenient = 1;
+    assert_int_equal(compile(&s, &source, cases[i].schema, &f, &dropped, NULL), TOMBOLA_OK);
+    check(&s, f, cases[i].schema, cases[i].good, true);
+    check(&s, f, cases[i].schema, cases[i].bad, false);
+    assert_string_equal(dropped->keyword, "format");
+    if (cases[i].keyword)
+      assert_string_equal(dropped->next->keyword, cases[i].keyword);
+    else
+      assert_null(dropped->next);
+    tombola__store_free(&s);
+  }
+}
+
 static void test_options(void **state) {
   (void)state;
   struct tombola__store s;
@@ -347,9 +380,10 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_enforced), cmocka_unit_test(test_refused), cmocka_unit_test(test_lenient),
-      cmocka_unit_test(test_options),  cmocka_unit_test(test_limits),  cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_enforced), cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_lenient),  cmocka_unit_test(test_lenient_negation),
+      cmocka_unit_test(test_options),  cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_deep),     cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,8 @@ void tombola__build_references(struct tombola__build *b) {
   }
 }
 
+static const char loose[] = "not all of it can be enforced, so that its negation can't be";
+
 /* ---- several schemas ---- */
 
 static void build_several(struct tombola__build *b, enum tombola__keyword keyword,
@@ -80,6 +82,10 @@ static void build_if(struct tombola__build *b) {
   yyjson_val *const then = b->keys.v[TOMBOLA__K_THEN], *const otherwise = b->keys.v[TOMBOLA__K_ELSE];
   if (!b->keys.v[TOMBOLA__K_IF]) return;
   const tombola__formula condition = tombola__sub(b, b->keys.v[TOMBOLA__K_IF]);
+  if ((then || otherwise) && tombola__is_loose(b->c, b->keys.v[TOMBOLA__K_IF])) {
+    tombola__refuse(b, b->keys.v[TOMBOLA__K_IF], TOMBOLA__K_IF, "%s", loose);
+    return;
+  }
   if (then) tombola__part(b, tombola__or2(s, tombola__not(s, condition), tombola__sub(b, then)));
   if (otherwise) tombola__part(b, tombola__or2(s, condition, tombola__sub(b, otherwise)));
 }
@@ -134,9 +140,16 @@ static void build_dependent(struct tombola__build *b, enum tombola__keyword keyw
 void tombola__build_applicators(struct tombola__build *b) {
   build_several(b, TOMBOLA__K_ALL_OF, tombola__and);
   build_several(b, TOMBOLA__K_ANY_OF, tombola__or);
-  build_several(b, TOMBOLA__K_ONE_OF, tombola__one_of);
-  if (b->keys.v[TOMBOLA__K_NOT])
-    tombola__part(b, tombola__not(b->c->s, tombola__sub(b, b->keys.v[TOMBOLA__K_NOT])));
+  yyjson_val *const one_of = b->keys.v[TOMBOLA__K_ONE_OF], *const negated = b->keys.v[TOMBOLA__K_NOT];
+  const bool only_any = one_of && tombola__is_loose(b->c, one_of);
+  if (only_any) tombola__refuse(b, one_of, TOMBOLA__K_ONE_OF, "%s", loose);
+  build_several(b, TOMBOLA__K_ONE_OF, only_any ? tombola__or : tombola__one_of);
+  if (negated) {
+    const tombola__formula f = tombola__sub(b, negated);
+    tombola__part(b, tombola__is_loose(b->c, negated)
+                         ? tombola__refuse(b, negated, TOMBOLA__K_NOT, "%s", loose)
+                         : tombola__not(b->c->s, f));
+  }
   build_if(b);
   build_dependent(b, TOMBOLA__K_DEPENDENT_REQUIRED);
   build_dependent(b, TOMBOLA__K_DEPENDENT_SCHEMAS);

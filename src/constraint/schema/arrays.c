@@ -44,6 +44,11 @@ static void build_contains(struct tombola__build *b) {
     return;
   if (!schema) return;
   const tombola__formula f = tombola__child(b, schema);
+  if (max != TOMBOLA__MANY && tombola__is_loose(b->c, schema)) {
+    tombola__refuse(b, b->keys.v[TOMBOLA__K_MAX_CONTAINS], TOMBOLA__K_MAX_CONTAINS,
+                    "not all of `contains` can be enforced");
+    max = TOMBOLA__MANY;
+  }
   tombola__part(b, tombola__contains(b->c->s, 0, f, min, max));
 }
 

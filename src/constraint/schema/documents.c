@@ -140,6 +140,11 @@ tombola__formula tombola__refuse(struct tombola__build *b, const yyjson_val *at,
     return TOMBOLA__FALSE;
   }
   drop(c, pointer, tombola__keywords[keyword].name, reason);
+  void *memory = c->left_out;
+  if (!tombola__room(c->s, &memory, &c->left_out_room, c->n_left_out, sizeof *c->left_out))
+    return TOMBOLA__FALSE;
+  c->left_out = memory;
+  c->left_out[c->n_left_out++] = at;
   return TOMBOLA__TRUE;
 }
 
@@ -148,6 +153,18 @@ tombola__formula tombola__must(struct tombola__build *b, const yyjson_val *at, e
   tombola__complain(b->c, b->resource, at, tombola__keywords[keyword].name, TOMBOLA_FORMAT, "must be %s",
                     what);
   return TOMBOLA__FALSE;
+}
+
+bool tombola__is_loose(const struct tombola__compiler *c, yyjson_val *value) {
+  if (!c->again) return false;
+  yyjson_val *const end = yyjson_is_ctn(value) ? unsafe_yyjson_get_next(value) : value + 1;
+  for (size_t i = 0; i < c->n_left_out; i++)
+    if (c->left_out[i] >= value && c->left_out[i] < end) return true;
+  for (yyjson_val *v = value; v < end; v++) /* who knows where it leads */
+    if (yyjson_equals_str(v, "$ref") || yyjson_equals_str(v, "$dynamicRef") ||
+        yyjson_equals_str(v, "$recursiveRef"))
+      return true;
+  return false;
 }
 
 /* ---- reading ---- */
@@ -205,10 +222,15 @@ struct tombola__document *tombola__document_read(struct tombola__compiler *c, co
   const yyjson_alc memory = {s->allocator.allocate, s->allocator.resize, s->allocator.release,
                              s->allocator.context};
   yyjson_read_err problem;
-  char *const copy = tombola__copy(s, text, length); /* yyjson reads from memory that isn't const */
-  if (!copy) return NULL;
+  char *const copy = tombola__new(&s->allocator, length + 1, 1); /* yyjson asks for memory that isn't const */
+  if (!copy) {
+    tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
+    return NULL;
+  }
+  if (length) memcpy(copy, text, length);
   d->uri = uri;
   d->json = yyjson_read_opts(copy, length, YYJSON_READ_NUMBER_AS_RAW, &memory, &problem);
+  tombola__free(&s->allocator, copy);
   if (!d->json) {
     if (problem.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION) {
       tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");

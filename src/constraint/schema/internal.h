@@ -213,6 +213,9 @@ struct tombola__compiler {
   struct tombola__table pair_table;
   struct tombola__pattern *patterns;
   size_t refs, depth, max_depth;
+  const yyjson_val **left_out; /* lenient: where something was */
+  size_t n_left_out, left_out_room;
+  bool again; /* lenient: what was left out is known */
 };
 
 /* The keywords of one schema that hold: absent ones, those of other drafts or vocabularies and dropped ones are NULL. */
@@ -253,6 +256,10 @@ void tombola__complain(struct tombola__compiler *c, const struct tombola__resour
 tombola__formula tombola__refuse(struct tombola__build *b, const yyjson_val *at,
                                  enum tombola__keyword keyword, const char *format, ...)
     TOMBOLA__PRINTF(4, 5);
+
+/* Whether something in a schema is left out, so that it allows more than it says: its negation would allow less. Known
+ * only when a schema is built again. */
+bool tombola__is_loose(const struct tombola__compiler *c, yyjson_val *value);
 
 /* FORMAT: what the keyword must be. */
 tombola__formula tombola__must(struct tombola__build *b, const yyjson_val *at, enum tombola__keyword keyword,

@@ -197,6 +197,13 @@ static bool set_up(struct tombola__compiler *c, const struct tombola__schema_sou
   return true;
 }
 
+static tombola__formula build_all(struct tombola__compiler *c, uint32_t place) {
+  const tombola__formula f = build_pair(c, pair_of(c, place, 0));
+  for (uint32_t i = 0; i < c->n_pairs && !c->s->status; i++)
+    if (c->pairs[i].later != TOMBOLA__MANY) tombola__resolve(c->s, c->pairs[i].later);
+  return f;
+}
+
 static tombola__formula compile(struct tombola__compiler *c, const struct tombola__schema_source *source) {
   if (!set_up(c, source)) return TOMBOLA__FALSE;
   struct tombola__document *const d = tombola__document_read(c, "", source->text, source->length);
@@ -216,10 +223,13 @@ static tombola__formula compile(struct tombola__compiler *c, const struct tombol
   tombola__walk(c, r, root, 0);
   const uint32_t place = c->s->status ? TOMBOLA__NO_PLACE : tombola__place_of(c, root);
   if (place == TOMBOLA__NO_PLACE) return TOMBOLA__FALSE;
-  const tombola__formula f = build_pair(c, pair_of(c, place, 0));
-  for (uint32_t i = 0; i < c->n_pairs && !c->s->status; i++)
-    if (c->pairs[i].later != TOMBOLA__MANY) tombola__resolve(c->s, c->pairs[i].later);
-  return f;
+  const tombola__formula f = build_all(c, place);
+  if (c->n_left_out == 0 || c->s->status) return f;
+  /* Where something is left out below a negation, the negation must be left out too. */
+  c->again = true;
+  c->n_pairs = c->refs = 0;
+  c->pair_table = (struct tombola__table){NULL, 0};
+  return build_all(c, place);
 }
 
 enum tombola_status tombola__schema(struct tombola__store *s, const struct tombola__schema_source *source,

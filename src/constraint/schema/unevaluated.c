@@ -36,7 +36,7 @@ struct units {
   struct unit u[MOST_UNITS];
   struct cell cells[MOST_CELLS], made[2 * MOST_CELLS];
   size_t n, n_cells, visits;
-  bool too_many, unknown; /* unknown: a pattern is left out */
+  bool too_many, unknown; /* unknown: a pattern, or something in an `if`, is left out */
 };
 
 static void add_unit(struct units *units, struct unit u) {
@@ -130,6 +130,7 @@ static void collect(struct tombola__build *b, tombola__formula condition, bool t
   collect_dependent(b, TOMBOLA__K_DEPENDENT_SCHEMAS, condition, units);
   collect_dependent(b, TOMBOLA__K_DEPENDENCIES, condition, units);
   if (!v[TOMBOLA__K_IF]) return;
+  if (tombola__is_loose(b->c, v[TOMBOLA__K_IF])) units->unknown = true;
   const tombola__formula valid = tombola__sub(b, v[TOMBOLA__K_IF]);
   const tombola__formula yes = tombola__and2(s, condition, valid);
   const tombola__formula no = tombola__and2(s, condition, tombola__not(s, valid));
@@ -252,7 +253,7 @@ void tombola__build_unevaluated(struct tombola__build *b) {
     tombola__refuse(b, properties ? properties : items,
                     properties ? TOMBOLA__K_UNEVALUATED_PROPERTIES : TOMBOLA__K_UNEVALUATED_ITEMS, "%s",
                     units->too_many ? "too many subschemas may evaluate something"
-                                    : "a pattern of patternProperties isn't supported");
+                                    : "it depends on what can't be enforced");
   else if (!s->status) {
     if (properties) build_properties(b, units);
     if (items) build_items(b, units);

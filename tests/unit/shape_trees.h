@@ -46,16 +46,26 @@ struct universe {
   size_t n;
 };
 
+static inline void append(struct value *v, const char *text) {
+  const size_t length = strlen(v->text), more = strlen(text);
+  assert_true(length + more < sizeof v->text);
+  memcpy(v->text + length, text, more + 1);
+}
+
 static inline void write_text(struct value *v) {
-  char *at = v->text;
   const bool object = v->type == TOMBOLA__OBJECT;
-  at += sprintf(at, object ? "{" : "[");
+  v->text[0] = '\0';
+  append(v, object ? "{" : "[");
   for (size_t i = 0; i < v->n; i++) {
-    if (i) at += sprintf(at, ",");
-    if (object) at += sprintf(at, "\"%s\":", v->names[i]);
-    at += sprintf(at, "%s", v->children[i]->text);
+    if (i) append(v, ",");
+    if (object) {
+      append(v, "\"");
+      append(v, v->names[i]);
+      append(v, "\":");
+    }
+    append(v, v->children[i]->text);
   }
-  sprintf(at, object ? "}" : "]");
+  append(v, object ? "}" : "]");
 }
 
 static inline void add_value(struct universe *u, struct value v) {

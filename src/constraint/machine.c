@@ -57,6 +57,7 @@ struct tombola__machine {
   const struct tombola__frame **returned; /* frames that were returned to in front of this byte */
   size_t first_returned, n_returned, returned_room;
   uint64_t turn, turns; /* the number of this point, and of all so far */
+  size_t behind;        /* bytes from this point to the byte that is being pushed */
   size_t counted;       /* bytes, in store->bytes */
 };
 
@@ -411,8 +412,12 @@ uint64_t tombola__machine_turn(const struct tombola__machine *m) {
   return m->turn;
 }
 
+void tombola__machine_look_back(struct tombola__machine *m, size_t bytes) {
+  m->behind = bytes;
+}
+
 size_t tombola__machine_length(const struct tombola__machine *m) {
-  return m->n_levels - 1;
+  return m->n_levels - 1 - m->behind;
 }
 
 const uint8_t *tombola__machine_text(const struct tombola__machine *m) {
@@ -474,6 +479,12 @@ bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedo
     *out = one;
   }
   return best > 0;
+}
+
+const struct tombola__thread *tombola__machine_threads(const struct tombola__machine *m, size_t *n) {
+  const struct level top = m->levels[m->n_levels - 1];
+  *n = top.n;
+  return m->threads + top.first;
 }
 
 void tombola__machine_key(struct tombola__machine *m, size_t horizon, uint64_t key[2]) {

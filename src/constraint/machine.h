@@ -65,6 +65,9 @@ bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte m
  * vocabulary is allowed without looking at it. False: none. */
 bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out);
 
+/* The places of the readings; valid until the next push. */
+const struct tombola__thread *tombola__machine_threads(const struct tombola__machine *m, size_t *n);
+
 /* Two places with the same key allow the same texts of up to `horizon` bytes. */
 void tombola__machine_key(struct tombola__machine *m, size_t horizon, uint64_t key[2]);
 
@@ -95,6 +98,10 @@ uint64_t tombola__machine_turn(const struct tombola__machine *m);
 
 /* Whether the text may end where the thing inside of `up` has ended; NULL: it may. */
 bool tombola__machine_may_end(const struct tombola__machine *m, const struct tombola__frame *up);
+
+/* The reading is at a point so many bytes in front of the byte that is being pushed: bytes that were read as something
+ * else are read once more. tombola__machine_length() is that of this point. 0 again before the push ends. */
+void tombola__machine_look_back(struct tombola__machine *m, size_t bytes);
 
 /* The part's functions. _start emits the first places of a text that begins here, inside of `up`; _step reads one byte
  * in one place; _return goes on after the thing inside of `up` ended; _complete: may the text end in this place? */

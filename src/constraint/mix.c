@@ -113,12 +113,20 @@ static void leave(struct tombola__machine *m, const struct tombola__frame *base)
     emit(m, base, FREE, 0, 0);
 }
 
+/* The places after the frame's bytes; what comes then is the reading of the next byte. */
+static void return_again(struct tombola__machine *m, const struct frame *frame) {
+  struct frame *const inside = frame_of(frame->head.up);
+  tombola__machine_look_back(m, inside->first - frame->at);
+  replay(m, inside, frame->at, frame->byte);
+  inside->at = frame->at + 1;
+  tombola__machine_look_back(m, inside->first - inside->at);
+}
+
 void tombola__mix_return(struct tombola__machine *m, const struct tombola__frame *up) {
   const struct frame *const frame = frame_of(up);
-  if (up->kind == REPLAY) {
-    replay(m, frame_of(up->up), frame->at, frame->byte);
-    frame_of(up->up)->at = frame->at + 1; /* what comes now is the reading of the next byte */
-  } else if (frame->at < frame->first)
+  if (up->kind == REPLAY)
+    return_again(m, frame);
+  else if (frame->at < frame->first)
     return;
   else if (frame->mix->parts[frame->part].end.length)
     emit(m, up->up, END, frame->part, 0);

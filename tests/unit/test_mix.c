@@ -11,7 +11,7 @@
 #define MOST 6
 
 struct rule {
-  const char *trigger, *grammar, *end;
+  const char *trigger, *grammar, *end; /* grammar "": any JSON text */
   bool include;
 };
 
@@ -27,12 +27,15 @@ static enum tombola_status start_with(struct reader *r, const struct rule *rules
   struct tombola__program program = {.part = TOMBOLA__MIX};
   r->machine = NULL;
   assert_int_equal(tombola__store_new(&r->store, NULL, NULL, NULL), TOMBOLA_OK);
+  r->store.whitespace_max = 64;
   for (size_t i = 0; i < n; i++) {
     struct tombola__program *const p = &r->grammars[i];
-    *p = (struct tombola__program){.part = TOMBOLA__RULES};
-    assert_int_equal(
-        tombola__gbnf(&r->store, rules[i].grammar, strlen(rules[i].grammar), NULL, &p->rules, error),
-        TOMBOLA_OK);
+    *p = (struct tombola__program){.part = rules[i].grammar[0] ? TOMBOLA__RULES : TOMBOLA__JSON};
+    p->formula = TOMBOLA__TRUE;
+    if (rules[i].grammar[0])
+      assert_int_equal(
+          tombola__gbnf(&r->store, rules[i].grammar, strlen(rules[i].grammar), NULL, &p->rules, error),
+          TOMBOLA_OK);
     parts[i].trigger = (struct tombola_bytes){rules[i].trigger, strlen(rules[i].trigger)};
     if (rules[i].end) parts[i].end = (struct tombola_bytes){rules[i].end, strlen(rules[i].end)};
     parts[i].include_trigger = rules[i].include;
@@ -127,6 +130,32 @@ static void mixes_read_their_texts(void **state) {
   for (size_t i = 0; i < TOMBOLA__COUNT(worked); i++)
     for (size_t k = 0; k < MOST && worked[i].texts[k].text; k++)
       check(&worked[i], worked[i].texts[k].text, worked[i].texts[k].places);
+}
+
+/* JSON inside of a mix: numbers, which end with the byte behind them, also within a trigger that is read again. */
+static const struct worked with_json[] = {
+    {{{"", "", NULL, false}},
+     true,
+     {{"So: {\"a\":1}", "fffffggggggG"}, {"[1,-2.5]x", "fgggggggG"}, {"[{}]", "fgggG"}, {"1{]", "ffg"}}},
+    {{{"<<", "", ">>", false}},
+     false,
+     {{"a<<12>>b", "FFFggggFF"}, {"<<\"x\">>", "FFgggggF"}, {"<<tru>>", "FFgggg"}, {"<<{}>>", "FFggggF"}}},
+    {{{"{\"a\":", "", NULL, true}},
+     false,
+     {{"{\"a\":1,\"b\":2}x", "FFFFFggggggggFF"}, {"{\"a\":1,\"a\"", "FFFFFggggg"}}}, /* a key once */
+    {{{"[[1,1", "", NULL, true}, {"[[1]", "", NULL, true}},
+     false,
+     {{"[[1,1],2]z", "FFFFFggggFF"},
+      {"[[1],1]", "FFFFgggF"},
+      {"[[1,1 ]]", "FFFFFgggF"},
+      {"[[1,1}", "FFFFFg"}}},
+};
+
+static void mixes_read_json(void **state) {
+  (void)state;
+  for (size_t i = 0; i < TOMBOLA__COUNT(with_json); i++)
+    for (size_t k = 0; k < MOST && with_json[i].texts[k].text; k++)
+      check(&with_json[i], with_json[i].texts[k].text, with_json[i].texts[k].places);
 }
 
 /* ---- errors ---- */
@@ -325,6 +354,7 @@ static void random_mixes_against_the_definition(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(mixes_read_their_texts),
+      cmocka_unit_test(mixes_read_json),
       cmocka_unit_test(what_can_not_be_is_refused),
       cmocka_unit_test(a_long_trigger_of_a_grammar_is_refused),
       cmocka_unit_test(freedom_leaves_out_what_ends_a_trigger),

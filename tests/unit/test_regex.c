@@ -165,6 +165,7 @@ static void anchors(void **state) {
   static const struct row rows[] = {
       {"^abc$", WHOLE, {"abc"}, {"abc\n", "ab"}},
       {"a?^b", SEARCH, {"b", "bx"}, {"ab", "xb"}},
+      {"a?(?:^b|c)", WHOLE, {"b", "c", "ac"}, {"ab", "xc", "aac"}},
       {"a^b", SEARCH, {NULL}, {"ab", "b", "a^b"}},
       {"a$b?", SEARCH, {"a", "xa"}, {"ab"}},
       {"^", SEARCH, {"", "a"}, {NULL}},
@@ -282,6 +283,8 @@ static void unsupported(void **state) {
       {"[[:alpha:]]", TOMBOLA_UNSUPPORTED, 1, "POSIX"},
       {"[\\w--[a]]", TOMBOLA_UNSUPPORTED, 3, "set operations"},
       {"[a&&[b]]", TOMBOLA_UNSUPPORTED, 2, "set operations"},
+      {"^(?:(?!^b)[ab])*$", TOMBOLA_UNSUPPORTED, 1, "repeats without end"},
+      {"^(?:(?!b)[ab])*c", TOMBOLA_UNSUPPORTED, 1, "repeats without end"},
       {"x(?:a(?=[ab]))*b", TOMBOLA_UNSUPPORTED, 1, "repeats without end"},
       {"((?:(?:\\ba?){99}b?){99}c?){99}", TOMBOLA_UNSUPPORTED, 4, "too often"},
       {"a{2147483648}", TOMBOLA_OUT_OF_RANGE, 1, "2147483647"},
@@ -308,7 +311,10 @@ static void bounds(void **state) {
   assert_int_equal(tombola__regex(&store, text, (size_t)2 * DEEP - 1, TOMBOLA__REGEX_WHOLE, &lang, &error),
                    TOMBOLA_OK);
   assert_true(tombola__lang_matches(&store, lang, "a", 1));
-  for (size_t i = 0; i < DEEP; i++)
+  for (size_t i = 0; i < 1000; i++)
+    memcpy(text + 3 * i, "(a)", 3); /* side by side is not deep */
+  assert_int_equal(tombola__regex(&store, text, 3000, TOMBOLA__REGEX_WHOLE, &lang, &error), TOMBOLA_OK);
+  for (size_t i = 0; i < 10; i++)
     memcpy(text + 2 * i, ".?", 2);
   assert_int_equal(tombola__regex(&store, text, 20, TOMBOLA__REGEX_WHOLE, &lang, &error), TOMBOLA_OK);
   assert_true(tombola__lang_matches(&store, lang, "aaaaaaaaaa", 10));

@@ -92,7 +92,7 @@ static struct tombola__pattern *compiled(struct tombola__compiler *c, const char
   for (struct tombola__pattern *p = c->patterns; p; p = p->next)
     if (p->length == length && memcmp(p->text, text, length) == 0) return p;
   struct tombola__pattern *const p = tombola__store_take(c->s, 1, sizeof *p);
-  if (!p) return NULL;
+  if (!p || !tombola__store_state(c->s)) return NULL;
   struct tombola_error error = {TOMBOLA_OK, 0, "", ""};
   p->text = text;
   p->length = length;

@@ -118,7 +118,7 @@ static void add_anchor(struct tombola__compiler *c, struct tombola__resource *r,
     return;
   }
   struct tombola__anchor *const a = tombola__store_take(c->s, 1, sizeof *a);
-  if (!a) return;
+  if (!a || !tombola__store_state(c->s)) return;
   *a = (struct tombola__anchor){r->anchors, name, length, schema, dynamic};
   r->anchors = a;
   r->dynamic = r->dynamic || dynamic;
@@ -263,6 +263,7 @@ uint32_t tombola__reference(struct tombola__compiler *c, const struct tombola__r
                             yyjson_val *reference, const struct tombola__anchor **anchor, const char **why) {
   *anchor = NULL;
   *why = "names nothing that was supplied";
+  if (!tombola__store_state(c->s)) return TOMBOLA__NO_PLACE;
   const char *const whole =
       tombola__uri_resolve(c->s, from->uri, yyjson_get_str(reference), yyjson_get_len(reference));
   if (!whole) return TOMBOLA__NO_PLACE;

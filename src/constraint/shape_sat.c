@@ -2,7 +2,7 @@
 /* Whether a formula has a finite value: the least solution of its equations, found depth first. A formula that is asked
  * for while it is being settled counts as none. What turns out to be satisfied is so for good; what doesn't, while it
  * rests on a formula further out, is kept only as long as that is being settled and nothing else has turned out to be
- * satisfied since. */
+ * satisfied since. One pass is enough: a value that has no part of its own kind is found without those further out. */
 #include <string.h>
 
 #include "shape_parts.h"
@@ -75,14 +75,9 @@ static bool settle(struct tombola__store *s, tombola__formula f, struct tombola_
   const size_t first = shapes->n_tentative;
   k->depth = ++shapes->depth;
   k->sat = TOMBOLA__SETTLING;
-  bool yes;
-  uint32_t trues;
-  do {
-    settle_tentative(shapes, first, TOMBOLA__UNSETTLED);
-    trues = shapes->trues;
-    shapes->low = NOTHING;
-    yes = evaluate(s, f);
-  } while (!yes && shapes->low == k->depth && trues != shapes->trues && !s->status);
+  const uint32_t trues = shapes->trues;
+  shapes->low = NOTHING;
+  const bool yes = evaluate(s, f);
   const uint32_t low = shapes->low;
   shapes->depth--;
   shapes->low = outer;

@@ -208,12 +208,44 @@ static void test_count(void **state) {
   check_store(&one);
 }
 
+static tombola__formula counted(tombola__formula items, tombola__formula part, uint32_t from, uint32_t least,
+                                uint32_t most) {
+  return all_of(tombola__types(&one, TOMBOLA__ARRAY), items,
+                tombola__contains(&one, from, part, least, most));
+}
+
+/* How many items must be counted, and how many can be, against the length. */
+static void test_contains(void **state) {
+  (void)state;
+  const tombola__formula number = tombola__types(&one, TOMBOLA__NUMBER),
+                         string = tombola__types(&one, TOMBOLA__STRING);
+  const tombola__formula numbers = tombola__items(&one, 0, number), any = TOMBOLA__TRUE;
+  const tombola__formula two = tombola__length(&one, 2, 2),
+                         many = tombola__length(&one, 1000000, TOMBOLA__MANY);
+  assert_true(tombola__satisfiable(&one, counted(numbers, number, 0, 0, 1)));
+  assert_false(tombola__satisfiable(&one, counted(tombola__and2(&one, numbers, two), number, 0, 0, 1)));
+  assert_true(tombola__satisfiable(&one, counted(tombola__and2(&one, numbers, two), number, 1, 0, 1)));
+  assert_false(tombola__satisfiable(&one, counted(tombola__and2(&one, numbers, many), number, 1, 0, 5)));
+  assert_true(tombola__satisfiable(&one, counted(many, number, 1, 0, 5)));
+  assert_false(tombola__satisfiable(&one, counted(two, number, 0, 3, TOMBOLA__MANY)));
+  assert_false(tombola__satisfiable(&one, counted(numbers, string, 0, 1, TOMBOLA__MANY)));
+  /* two counts share the items */
+  const tombola__formula strings = counted(two, string, 0, 1, 1);
+  assert_true(
+      tombola__satisfiable(&one, tombola__and2(&one, strings, counted(any, number, 0, 1, TOMBOLA__MANY))));
+  assert_false(
+      tombola__satisfiable(&one, tombola__and2(&one, strings, counted(any, number, 0, 2, TOMBOLA__MANY))));
+  assert_true(tombola__satisfiable(
+      &one, tombola__and2(&one, counted(many, string, 0, 1, 3), counted(any, number, 0, 2, 4))));
+  check_store(&one);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_one, close_one)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      CASE(test_recursion), CASE(test_late_truth), CASE(test_depth), CASE(test_discriminated),
-      CASE(test_blow_up),   CASE(test_unique),     CASE(test_count),
+      CASE(test_recursion), CASE(test_late_truth), CASE(test_depth),    CASE(test_discriminated),
+      CASE(test_blow_up),   CASE(test_unique),     CASE(test_contains), CASE(test_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,7 +158,7 @@ const struct tombola__frame *tombola__json_item(struct tombola__machine *m,
   const char *const item = (const char *)tombola__machine_text(m) + a->start;
   const char *const text = tombola__canonical(tombola__machine_store(m), item, end - a->start, &length);
   if (!text) return NULL;
-  uint64_t hash = length;
+  uint64_t hash = tombola__mix(1, length);
   for (size_t i = 0; i < length; i++)
     hash = tombola__mix(hash, (uint8_t)text[i]);
   return is_there(a, text, hash) ? NULL : with_item(m, a, text, length, hash);

@@ -154,7 +154,7 @@ static void end_key(struct tombola__machine *m, const struct tombola__thread *t)
   extra->next = object->extras;
   extra->name = name;
   extra->length = tombola__json_decoded(tombola__machine_text(m) + names->start, length, name);
-  extra->hash = extra->length;
+  extra->hash = tombola__mix(1, extra->length);
   for (size_t i = 0; i < extra->length; i++)
     extra->hash = tombola__mix(extra->hash, (uint8_t)name[i]);
   if (!is_there(object, extra)) tombola__json_property(m, object, TOMBOLA__MANY, extra);

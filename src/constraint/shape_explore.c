@@ -156,7 +156,7 @@ enum tombola_status tombola__explore(struct tombola__store *s, tombola__formula 
   struct walk w = {.s = s};
   *exact = true;
   *reason = NULL;
-  if (tombola__sat(s, f)) s->shapes->inexact = false;
+  if (tombola__sat(s, f) && s->shapes) s->shapes->inexact = false; /* TRUE has needed none so far */
   push(&w, f);
   for (size_t i = 0; i < w.n && !s->status; i++) {
     const struct tombola__value *const v = tombola__value(s, w.queue[i]);

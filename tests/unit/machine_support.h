@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/constraint/machine.h"
+#include "constraint/machine.h"
 
 static struct tombola__store store;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "grammar.h"
+#include "outlook.h"
 
 /* Where allowed tokens go. */
 struct sink {
@@ -30,7 +31,7 @@ static void allow_same(struct sink *sink, uint32_t token) {
     allow(sink, (uint32_t)pairs[2 * i + 1]);
 }
 
-/* Walks a trie. `firsts`, if it isn't NULL, tells by byte whether the machine can read it where it is. */
+/* Walks a trie. `firsts` tells by byte whether the machine can read it where it is. */
 static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__trie_span span,
                  const bool *firsts) {
   const struct tombola__trie_node *const nodes = sink->trie->nodes;
@@ -43,7 +44,7 @@ static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__
       tombola__machine_pop(m, read - depth + 1);
       read = depth - 1;
     }
-    if ((depth == 1 && firsts && !firsts[byte]) || !tombola__machine_push(m, byte)) {
+    if ((depth == 1 && !firsts[byte]) || !tombola__machine_push(m, byte)) {
       i = node->end;
       continue;
     }
@@ -88,18 +89,17 @@ static size_t covered(const tombola_trie *trie, uint32_t free) {
 }
 
 /* Which bytes the machine can read. */
-static void try_bytes(struct tombola__machine *m, bool firsts[256]) {
+static void try_bytes(struct tombola__machine *m, const struct tombola__outlook *outlook, bool firsts[256]) {
   for (unsigned byte = 0; byte < 256; byte++) {
-    firsts[byte] = tombola__machine_push(m, (uint8_t)byte);
+    firsts[byte] = outlook->bytes[byte / 32] >> byte % 32 & 1 && tombola__machine_push(m, (uint8_t)byte);
     if (firsts[byte]) tombola__machine_pop(m, 1);
   }
 }
 
 /* Where only some characters are free: groups of them are taken, the others walked. */
-static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t free, uint32_t length) {
+static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t free, uint32_t length,
+                        const bool *firsts) {
   const tombola_trie *const trie = sink->trie;
-  bool firsts[256];
-  try_bytes(m, firsts);
   for (size_t g = 0; g < trie->n_groups; g++) {
     const struct tombola__group *const group = &trie->groups[g];
     const bool is_free = !(group->signature & ~free);
@@ -119,18 +119,20 @@ static bool is_worth_it(const tombola_trie *trie, uint32_t free) {
 static void fill(struct sink *sink, struct tombola__machine *m) {
   const tombola_trie *const trie = sink->trie;
   struct tombola__freedom freedom = {.length = 0};
+  struct tombola__outlook outlook;
+  bool firsts[256];
   uint32_t free = 0;
+  tombola__machine_outlook(m, &outlook);
+  try_bytes(m, &outlook, firsts);
   if (tombola__machine_freedom(m, &freedom) && freedom.length > 0) free = tombola__free_categories(&freedom);
-  if (free == tombola__all_categories() && freedom.length >= trie->most_characters) {
+  if (free == tombola__all_categories()) {
     take_plain(sink, freedom.length);
-    walk(sink, m, trie->rest, NULL);
-  } else if (free == tombola__all_categories()) {
-    take_plain(sink, freedom.length);
-    walk(sink, m, trie->all, NULL);
+    const bool all = freedom.length >= trie->most_characters || outlook.most <= freedom.length;
+    walk(sink, m, all ? trie->rest : trie->all, firsts);
   } else if (free && is_worth_it(trie, free)) {
-    take_groups(sink, m, free, freedom.length);
+    take_groups(sink, m, free, freedom.length, firsts);
   } else {
-    walk(sink, m, trie->all, NULL);
+    walk(sink, m, trie->all, firsts);
   }
 }
 

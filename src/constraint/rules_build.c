@@ -13,7 +13,6 @@ struct build {
   struct tombola__store *store;
   struct tombola__rules *rules;
   uint32_t *order;      /* rules, those that others use first */
-  bool *recursive;      /* by rule */
   tombola__lang *langs; /* of the rules that aren't, and don't use one that is */
   bool *regular;
   bool *nullable;
@@ -23,7 +22,7 @@ static bool calls(const struct tombola__element *e) {
   return e->kind == TOMBOLA__ELEMENT_CALL || (e->kind == TOMBOLA__ELEMENT_REPEAT && e->max > 0);
 }
 
-/* ---- the order of the rules, and which are recursive: Tarjan's strongly connected components (SIAM J. Comput. 1(2),
+/* ---- the order of the rules: Tarjan's strongly connected components (SIAM J. Comput. 1(2),
  * 1972), without recursion ---- */
 
 struct components {
@@ -50,12 +49,10 @@ static void leave(struct build *b, struct components *c, uint32_t rule) {
     if (c->low[rule] < c->low[caller]) c->low[caller] = c->low[rule];
   }
   if (c->low[rule] != c->index[rule]) return;
-  const bool many = c->open[c->n_open - 1] != rule;
   uint32_t member;
   do {
     member = c->open[--c->n_open];
     c->is_open[member] = false;
-    b->recursive[member] |= many;
     b->order[c->n_order++] = member;
   } while (member != rule);
 }
@@ -71,7 +68,6 @@ static void search(struct build *b, struct components *c, uint32_t from) {
     }
     const struct tombola__element *const e = &r->elements[c->cursor[rule]++];
     if (!calls(e)) continue;
-    b->recursive[rule] |= e->target == rule;
     if (!c->index[e->target])
       visit(b, c, e->target);
     else if (c->is_open[e->target] && c->index[e->target] < c->low[rule])
@@ -91,7 +87,6 @@ static bool find_order(struct build *b) {
       .is_open = tombola__store_take(s, n, sizeof *c.is_open),
   };
   b->order = tombola__store_take(s, n, sizeof *b->order);
-  b->recursive = tombola__store_take(s, n, sizeof *b->recursive);
   if (s->status) return false;
   for (uint32_t i = 0; i < n; i++)
     if (!c.index[i]) search(b, &c, i);
@@ -134,11 +129,11 @@ static uint32_t end_of(const struct tombola__rules *r, uint32_t position) {
   return position;
 }
 
-/* Gives a rule its language, when it has one. `langs` has room for its productions. */
+/* Gives a rule its language, when it has one: not when it is recursive, for the first of a circle uses one that has
+ * none yet. `langs` has room for its productions. */
 static void find_lang(struct build *b, uint32_t rule, tombola__lang *langs) {
   const struct tombola__rules *const r = b->rules;
   const uint32_t begin = r->rules[rule].begin, end = r->rules[rule].end;
-  if (b->recursive[rule]) return;
   for (uint32_t i = begin; i < end; i++)
     if (!is_regular(b, &r->elements[i])) return;
   size_t n = 0;

@@ -76,6 +76,9 @@ static const struct worked worked[] = {
      {"xx!", "xxx!", "(x)x!", "((x))(x)x!"},
      {"x!", "xxxx!", "(x)!", "xx", "(xx)x!"}},
     {"root ::= t{0,3}\nt ::= \"x\" | \"(\" t \")\"", {"", "x", "x(x)x"}, {"xxxx", "(x", "()"}},
+    {"root ::= x{2,3} \".\"\nx ::= (\"(\" x \")\")?",
+     {".", "().", "(())()().", "()()."},
+     {"()", "()()()().", "(."}},
     {"root ::= t{2}{2}\nt ::= \"x\" | \"(\" t \")\"", {"xxxx", "(x)xxx"}, {"", "xx", "xxx", "xxxxx"}},
     {"root ::= t+? \".\"\nt ::= \"x\" | \"(\" t \")\"", {".", "x.", "xx."}, {"", "x"}},
     {"root ::= t{0} \"a\"\nt ::= \"(\" t \")\" | \"x\"", {"a"}, {"xa", "", "(x)a"}},
@@ -374,6 +377,36 @@ static void freedom_is_what_may_follow(void **state) {
   finish(&r);
 }
 
+static void key_of(struct reader *r, const char *text, uint64_t key[2]) {
+  for (size_t i = 0; text[i]; i++)
+    assert_true(tombola__machine_push(r->machine, (uint8_t)text[i]));
+  tombola__machine_key(r->machine, 64, key);
+  tombola__machine_pop(r->machine, strlen(text));
+}
+
+static void keys_tell_what_is_around_a_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *grammar, *one, *other;
+    bool same;
+  } pairs[] = {
+      {"root ::= \"(\" root \")\" | \"xy\"", "(x", "((x", false},
+      {"root ::= \"(\" root \")\" | \"[\" root \"]\" | \"xy\"", "(x", "[x", false},
+      {"root ::= t{2,3}\nt ::= \"xy\" | \"(\" t \")\"", "(x", "xy(x", false},
+      {"root ::= t*\nt ::= \"xy\" | \"(\" t \")\"", "(x", "xy(x", true},
+      {"root ::= \"(\" root \")\" root | \"xy\"", "(x", "(xy)(x", true},
+  };
+  for (size_t i = 0; i < TOMBOLA__COUNT(pairs); i++) {
+    struct reader r;
+    uint64_t one[2], other[2];
+    start(&r, pairs[i].grammar);
+    key_of(&r, pairs[i].one, one);
+    key_of(&r, pairs[i].other, other);
+    if ((memcmp(one, other, sizeof one) == 0) != pairs[i].same) fail_msg("%s", pairs[i].grammar);
+    finish(&r);
+  }
+}
+
 /* ---- memory ---- */
 
 static void every_allocation_may_fail(void **state) {
@@ -413,6 +446,7 @@ int main(void) {
       cmocka_unit_test(readings_are_bounded),
       cmocka_unit_test(right_recursion_takes_no_room),
       cmocka_unit_test(freedom_is_what_may_follow),
+      cmocka_unit_test(keys_tell_what_is_around_a_place),
       cmocka_unit_test(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

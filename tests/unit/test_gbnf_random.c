@@ -10,7 +10,7 @@
 #include "../../src/constraint/machine.h"
 
 #define LETTERS  "ab"
-#define LONGEST  5
+#define LONGEST  6
 #define NODES    64
 #define RULES    4
 #define CHILDREN 3
@@ -290,10 +290,10 @@ static void compare(const struct walk *w, unsigned a, unsigned b, unsigned depth
 
 static unsigned compare_keys(const struct walk *w) {
   unsigned same = 0;
-  for (unsigned a = 1; a < 1 << 3; a++)
+  for (unsigned a = 1; a < 1 << 4; a++)
     for (unsigned b = 1; b < a; b++) {
       if (!w->fate[a] || !w->fate[b] || memcmp(w->key[a], w->key[b], sizeof w->key[a]) != 0) continue;
-      compare(w, a, b, LONGEST - 2);
+      compare(w, a, b, LONGEST - 3);
       same++;
     }
   return same;

@@ -89,9 +89,11 @@ static const struct worked worked[] = {
     {{{"bc", "root ::= \"x\"", NULL, false}, {"abc", "root ::= \"y\"", NULL, false}},
      false,
      {{"abcy", "FFFgF"}, {"abcx", "FFFg"}, {"cbcx", "FFFgF"}}}, /* of those that end together the longest */
-    {{{"!", "root ::= \"a\" \"b\"", NULL, false}, {"!", "root ::= \"a\" \"c\"", NULL, false}},
+    {{{"!", "root ::= \"a\" \"b\"", NULL, false},
+      {"!", "root ::= \"a\" \"c\"", NULL, false},
+      {"!", "root ::= \"d\"", NULL, false}},
      false,
-     {{"!ab", "FggF"}, {"!ac", "FggF"}, {"!ad", "Fgg"}}}, /* the same trigger twice */
+     {{"!ab", "FggF"}, {"!ac", "FggF"}, {"!ad", "Fgg"}, {"!d", "FgF"}}}, /* one trigger, thrice */
     {{{"<f=", "root ::= \"<f=\" [a-z]+ (\">\" root)?", NULL, true}},
      false,
      {{"x<f=ab>", "FFFFgGGG"},

@@ -147,8 +147,8 @@ static void put_value(struct writer *w, yyjson_val *value, size_t depth) {
   }
 }
 
-const char *tombola__canonical(struct tombola__store *s, const char *json, size_t length,
-                               size_t *canonical_length) {
+const char *tombola__canonical_in(struct tombola__store *s, tombola__take_fn take, void *context,
+                                  const char *json, size_t length, size_t *canonical_length) {
   const struct tombola_allocator *const a = &s->allocator;
   const yyjson_alc memory = {a->allocate, a->resize, a->release, a->context};
   yyjson_read_err problem;
@@ -164,11 +164,21 @@ const char *tombola__canonical(struct tombola__store *s, const char *json, size_
   struct writer w = {.s = s};
   put_value(&w, yyjson_doc_get_root(document), 0);
   yyjson_doc_free(document);
-  char *const text = w.failed ? NULL : tombola__store_take(s, w.length + 1, 1);
+  char *const text = w.failed ? NULL : take(context, w.length + 1);
   if (text) {
     memcpy(text, w.text, w.length);
+    text[w.length] = 0;
     *canonical_length = w.length;
   }
   tombola__free(a, w.text);
   return text;
+}
+
+static void *take_from_store(void *context, size_t size) {
+  return tombola__store_take(context, size, 1);
+}
+
+const char *tombola__canonical(struct tombola__store *s, const char *json, size_t length,
+                               size_t *canonical_length) {
+  return tombola__canonical_in(s, take_from_store, s, json, length, canonical_length);
 }

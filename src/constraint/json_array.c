@@ -151,12 +151,17 @@ static const struct tombola__frame *with_item(struct tombola__machine *m, const 
   return &next->head.frame;
 }
 
+static void *take(void *machine, size_t size) {
+  return tombola__machine_take(machine, size);
+}
+
 const struct tombola__frame *tombola__json_item(struct tombola__machine *m,
                                                 const struct tombola__json_array *a, uint32_t end) {
   if (!a->shape->unique) return &a->head.frame;
   size_t length = 0;
   const char *const item = (const char *)tombola__machine_text(m) + a->start;
-  const char *const text = tombola__canonical(tombola__machine_store(m), item, end - a->start, &length);
+  const char *const text =
+      tombola__canonical_in(tombola__machine_store(m), take, m, item, end - a->start, &length);
   if (!text) return NULL;
   uint64_t hash = tombola__mix(1, length);
   for (size_t i = 0; i < length; i++)

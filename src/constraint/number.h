@@ -68,4 +68,9 @@ unsigned tombola__number_scan(struct tombola__store *s, tombola__numset a, const
 const char *tombola__canonical(struct tombola__store *s, const char *json, size_t length,
                                size_t *canonical_length);
 
+/* The same in memory that `take` gives (NULL: a failure of the store). */
+typedef void *(*tombola__take_fn)(void *context, size_t size);
+const char *tombola__canonical_in(struct tombola__store *s, tombola__take_fn take, void *context,
+                                  const char *json, size_t length, size_t *canonical_length);
+
 #endif

@@ -370,6 +370,14 @@ static void test_uniques(void **state) {
   assert_int_equal(fits(m, "[1,1]", 5), 4);
   tombola__machine_pop(m, 4);
   assert_int_equal(fits(m, "[{},{}", 6), 5);
+  tombola__machine_pop(m, 5);
+  /* What is compared is the machine's memory: the store doesn't grow. */
+  size_t bytes = 0;
+  for (int i = 0; i < 1000; i++) {
+    assert_true(accepts(m, "[[1,2],{\"b\":1},\"text\",3.5]", 26));
+    if (i) assert_int_equal(store.bytes, bytes);
+    bytes = store.bytes;
+  }
   tombola__machine_free(m);
   tombola__store_free(&store);
 }

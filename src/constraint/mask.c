@@ -11,6 +11,12 @@ struct sink {
   const tombola_trie *trie;
   struct tombola__mask_room *room;
   bool many; /* more than the room's list holds, or some that it doesn't hold */
+
+  /* What can be read where the machine is: exactly; and not more than, also behind it until a string begins when the
+   * whole text is JSON. */
+  bool firsts[256];
+  struct tombola__outlook outlook;
+  bool is_json;
 };
 
 static void allow(struct sink *sink, uint32_t token) {
@@ -31,11 +37,16 @@ static void allow_same(struct sink *sink, uint32_t token) {
     allow(sink, (uint32_t)pairs[2 * i + 1]);
 }
 
-/* Walks a trie. `firsts` tells by byte whether the machine can read it where it is. */
-static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__trie_span span,
-                 const bool *firsts) {
+/* Whether a byte at this depth can be told to be dead without reading it. `quote`: the depth of the path's first one. */
+static bool is_dead(const struct sink *sink, uint32_t depth, uint32_t quote, uint8_t byte) {
+  if (depth == 1) return !sink->firsts[byte];
+  return depth <= quote && !(sink->outlook.bytes[byte / 32] >> byte % 32 & 1);
+}
+
+static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__trie_span span) {
   const struct tombola__trie_node *const nodes = sink->trie->nodes;
-  uint32_t read = 0; /* bytes of the path, which the machine has read */
+  const uint32_t no_quote = sink->is_json ? UINT32_MAX : 0;
+  uint32_t read = 0, quote = no_quote; /* bytes of the path, which the machine has read */
   for (uint32_t i = span.first; i < span.end;) {
     const struct tombola__trie_node *const node = &nodes[i];
     const uint32_t depth = node->place >> 8;
@@ -43,12 +54,14 @@ static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__
     if (read >= depth) {
       tombola__machine_pop(m, read - depth + 1);
       read = depth - 1;
+      if (quote >= depth) quote = no_quote;
     }
-    if ((depth == 1 && !firsts[byte]) || !tombola__machine_push(m, byte)) {
+    if (is_dead(sink, depth, quote, byte) || !tombola__machine_push(m, byte)) {
       i = node->end;
       continue;
     }
     read = depth;
+    if (byte == '"' && depth < quote) quote = depth;
     if (node->token != TOMBOLA__NO_NODE_TOKEN) {
       if (node->token & TOMBOLA__SAME_BYTES)
         allow_same(sink, node->token);
@@ -88,17 +101,16 @@ static size_t covered(const tombola_trie *trie, uint32_t free) {
   return n;
 }
 
-/* Which bytes the machine can read. */
-static void try_bytes(struct tombola__machine *m, const struct tombola__outlook *outlook, bool firsts[256]) {
+static void try_bytes(struct sink *sink, struct tombola__machine *m) {
   for (unsigned byte = 0; byte < 256; byte++) {
-    firsts[byte] = outlook->bytes[byte / 32] >> byte % 32 & 1 && tombola__machine_push(m, (uint8_t)byte);
-    if (firsts[byte]) tombola__machine_pop(m, 1);
+    const bool may = sink->outlook.bytes[byte / 32] >> byte % 32 & 1;
+    sink->firsts[byte] = may && tombola__machine_push(m, (uint8_t)byte);
+    if (sink->firsts[byte]) tombola__machine_pop(m, 1);
   }
 }
 
 /* Where only some characters are free: groups of them are taken, the others walked. */
-static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t free, uint32_t length,
-                        const bool *firsts) {
+static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t free, uint32_t length) {
   const tombola_trie *const trie = sink->trie;
   for (size_t g = 0; g < trie->n_groups; g++) {
     const struct tombola__group *const group = &trie->groups[g];
@@ -106,9 +118,9 @@ static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t 
     if (is_free) take_group(sink, group, length);
     if (is_free && group->most <= length) continue;
     if (is_free) sink->many = true; /* what was taken is found again, which no list may hold twice */
-    walk(sink, m, group->nodes, firsts);
+    walk(sink, m, group->nodes);
   }
-  walk(sink, m, trie->rest, firsts);
+  walk(sink, m, trie->rest);
 }
 
 /* A walk of all costs what can be read; taking groups pays off when it spares more than the groups' own beginnings. */
@@ -119,20 +131,18 @@ static bool is_worth_it(const tombola_trie *trie, uint32_t free) {
 static void fill(struct sink *sink, struct tombola__machine *m) {
   const tombola_trie *const trie = sink->trie;
   struct tombola__freedom freedom = {.length = 0};
-  struct tombola__outlook outlook;
-  bool firsts[256];
   uint32_t free = 0;
-  tombola__machine_outlook(m, &outlook);
-  try_bytes(m, &outlook, firsts);
+  tombola__machine_outlook(m, &sink->outlook);
+  try_bytes(sink, m);
   if (tombola__machine_freedom(m, &freedom) && freedom.length > 0) free = tombola__free_categories(&freedom);
   if (free == tombola__all_categories()) {
     take_plain(sink, freedom.length);
-    const bool all = freedom.length >= trie->most_characters || outlook.most <= freedom.length;
-    walk(sink, m, all ? trie->rest : trie->all, firsts);
+    const bool all = freedom.length >= trie->most_characters || sink->outlook.most <= freedom.length;
+    walk(sink, m, all ? trie->rest : trie->all);
   } else if (free && is_worth_it(trie, free)) {
-    take_groups(sink, m, free, freedom.length, firsts);
+    take_groups(sink, m, free, freedom.length);
   } else {
-    walk(sink, m, trie->all, firsts);
+    walk(sink, m, trie->all);
   }
 }
 
@@ -319,7 +329,7 @@ enum tombola_status tombola__mask_at(struct tombola_grammar *grammar, struct tom
       if (e->words || e->ids) return show_entry(trie, e, room, mask, error);
     }
   }
-  struct sink sink = {.trie = trie, .room = room};
+  struct sink sink = {.trie = trie, .room = room, .is_json = grammar->program.part == TOMBOLA__JSON};
   clear_room(trie, room);
   if (machine) {
     fill(&sink, machine);

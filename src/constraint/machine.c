@@ -481,7 +481,7 @@ bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedo
   return best > 0;
 }
 
-const struct tombola__thread *tombola__machine_threads(const struct tombola__machine *m, size_t *n) {
+const struct tombola__thread *tombola__machine_readings(const struct tombola__machine *m, size_t *n) {
   const struct level top = m->levels[m->n_levels - 1];
   *n = top.n;
   return m->threads + top.first;

@@ -66,7 +66,7 @@ bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte m
 bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out);
 
 /* The places of the readings; valid until the next push. */
-const struct tombola__thread *tombola__machine_threads(const struct tombola__machine *m, size_t *n);
+const struct tombola__thread *tombola__machine_readings(const struct tombola__machine *m, size_t *n);
 
 /* Two places with the same key allow the same texts of up to `horizon` bytes. */
 void tombola__machine_key(struct tombola__machine *m, size_t horizon, uint64_t key[2]);

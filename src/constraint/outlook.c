@@ -48,7 +48,7 @@ static uint32_t most_of(const struct tombola__store *s, const struct tombola__th
 void tombola__machine_outlook(struct tombola__machine *m, struct tombola__outlook *out) {
   const struct tombola__store *const s = tombola__machine_store(m);
   size_t n;
-  const struct tombola__thread *const threads = tombola__machine_threads(m, &n);
+  const struct tombola__thread *const threads = tombola__machine_readings(m, &n);
   *out = (struct tombola__outlook){.most = 0};
   for (size_t i = 0; i < n; i++) {
     const uint32_t most = most_of(s, &threads[i]);

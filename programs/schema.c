@@ -14,11 +14,6 @@ const char *schema_verdict_name(enum tombola_verdict verdict) {
   return names[verdict];
 }
 
-void schema_no_value(struct tombola_schema_verdict *verdict) {
-  *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_REFUSED};
-  snprintf(verdict->reason, sizeof verdict->reason, "no value is valid under the schema");
-}
-
 /* ---- one document ---- */
 
 /* The tokens of a text; NULL: no memory, or the tokeniser failed. */
@@ -217,9 +212,7 @@ static int compile(struct check *check, const char *path, const struct text *sch
     text_free(&texts[i]);
   free(texts);
   free(documents);
-  if (status == TOMBOLA_NO_CANDIDATE) schema_no_value(&check->verdict);
-  if (exit_status != EXIT_OK || status == TOMBOLA_OK || status == TOMBOLA_UNSUPPORTED ||
-      status == TOMBOLA_NO_CANDIDATE)
+  if (exit_status != EXIT_OK || status == TOMBOLA_OK || check->verdict.verdict == TOMBOLA_VERDICT_REFUSED)
     return exit_status;
   return complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
 }

@@ -20,9 +20,6 @@ enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabular
 
 const char *schema_verdict_name(enum tombola_verdict verdict);
 
-/* The verdict on a schema that no value satisfies: it is understood, but there is nothing to generate. */
-void schema_no_value(struct tombola_schema_verdict *verdict);
-
 /* Answers JSON lines of a file ("-": standard input) with JSON lines. Returns the exit status. */
 int schema_batch(const struct options *options, const char *path);
 

@@ -90,8 +90,7 @@ static bool compile(struct line *line, yyjson_val *root) {
   line->source.text = line->schema;
   enum tombola_status status =
       tombola_grammar_new(&line->source, NULL, NULL, &line->grammar, &line->verdict, &line->error);
-  if (status == TOMBOLA_NO_CANDIDATE) schema_no_value(&line->verdict);
-  return status == TOMBOLA_OK || status == TOMBOLA_UNSUPPORTED || status == TOMBOLA_NO_CANDIDATE;
+  return status == TOMBOLA_OK || line->verdict.verdict == TOMBOLA_VERDICT_REFUSED;
 }
 
 static bool fit_one(struct line *line, const char *text, size_t length, yyjson_mut_val *list) {

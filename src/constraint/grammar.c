@@ -2,6 +2,7 @@
 /* Compiling: what a caller gives is checked, each kind is made into a program, and what is known of it is kept. */
 #include "grammar.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "regex.h"
@@ -11,6 +12,8 @@
 #define DEFAULT_SOURCE     ((size_t)16 << 20)
 #define DEFAULT_MASKS      ((size_t)64 << 20)
 #define MOST_RULES         ((size_t)4096)
+
+#define NO_VALUE "no value is valid under the schema"
 
 /* What is being compiled. */
 struct compiling {
@@ -171,8 +174,7 @@ static enum tombola_status use_formula(const struct compiling *c, tombola__formu
   const bool satisfiable = tombola__value(s, f) && tombola__satisfiable(s, f);
   enum tombola_status status = told(c, TOMBOLA_OK);
   if (status) return status;
-  if (!satisfiable)
-    return tombola__fail(c->error, TOMBOLA_NO_CANDIDATE, NULL, "no value is valid under the schema");
+  if (!satisfiable) return tombola__fail(c->error, TOMBOLA_NO_CANDIDATE, NULL, NO_VALUE);
   status = tombola__explore(s, f, &exact, &reason);
   if (status && !s->status) return tombola__fail(c->error, status, NULL, "%s", tombola_status_text(status));
   if ((status = told(c, TOMBOLA_OK))) return status;
@@ -184,6 +186,20 @@ static enum tombola_status use_formula(const struct compiling *c, tombola__formu
   return TOMBOLA_OK;
 }
 
+/* What the front end has let pass and the rest can't enforce, or can't within the limits: the verdict says so too. */
+static enum tombola_status refused(const struct compiling *c, enum tombola_status status) {
+  struct tombola_schema_verdict *const verdict = &c->grammar->verdict;
+  const bool can_be =
+      status == TOMBOLA_UNSUPPORTED || status == TOMBOLA_OUT_OF_RANGE || status == TOMBOLA_NO_CANDIDATE;
+  if (!can_be || verdict->verdict == TOMBOLA_VERDICT_REFUSED) return status;
+  const char *const reason = c->grammar->store.status         ? c->grammar->store.error.message
+                             : status == TOMBOLA_NO_CANDIDATE ? NO_VALUE
+                                                              : tombola_status_text(status);
+  *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_REFUSED};
+  snprintf(verdict->reason, sizeof verdict->reason, "%s", reason);
+  return status;
+}
+
 static enum tombola_status compile_schema(const struct compiling *c, const char *text, size_t length,
                                           struct tombola__program *out) {
   struct tombola_schema_verdict verdict = {.verdict = TOMBOLA_VERDICT_EXACT};
@@ -193,11 +209,11 @@ static enum tombola_status compile_schema(const struct compiling *c, const char 
   enum tombola_status status = tombola__schema(&c->grammar->store, &schema, &f, &dropped, &verdict, c->error);
   status = told(c, status);
   if (verdict.verdict > c->grammar->verdict.verdict) c->grammar->verdict = verdict;
-  if (status) return status;
+  if (status) return refused(c, status);
   while (*last)
     last = &(*last)->next;
   *last = dropped;
-  return use_formula(c, f, out);
+  return refused(c, use_formula(c, f, out));
 }
 
 static enum tombola_status use_rules(const struct compiling *c, const struct tombola__rules *rules,

@@ -42,58 +42,60 @@ enum {
   SUPPORT_TRUE_TOO = 264 /* the same bytes */
 };
 
+/* What words are made of. */
+static const char *const support_pieces[] = {"a",
+                                             "b",
+                                             "z",
+                                             "A",
+                                             "F",
+                                             "Z",
+                                             "0",
+                                             "1",
+                                             "9",
+                                             "00",
+                                             "20",
+                                             "-",
+                                             "_",
+                                             ".",
+                                             ",",
+                                             ":",
+                                             "/",
+                                             "@",
+                                             "+",
+                                             " ",
+                                             "\"",
+                                             "\\",
+                                             "\\n",
+                                             "\\u00",
+                                             "{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             "<",
+                                             ">",
+                                             "\n",
+                                             "\t",
+                                             "e",
+                                             "E",
+                                             "true",
+                                             "null",
+                                             "k",
+                                             "\"a\"",
+                                             "\":",
+                                             "\",",
+                                             "\xC3",
+                                             "\xC3\xA9",
+                                             "\xA9",
+                                             "\xE4\xBD\xA0",
+                                             "\xF0\x9F\x99",
+                                             "<tool>",
+                                             "word",
+                                             "T",
+                                             "\x7F",
+                                             "'",
+                                             "#"};
+
 static inline void support_words_fill(struct support_words *w, struct support_rng *rng) {
-  static const char *const pieces[] = {"a",
-                                       "b",
-                                       "z",
-                                       "A",
-                                       "F",
-                                       "Z",
-                                       "0",
-                                       "1",
-                                       "9",
-                                       "00",
-                                       "20",
-                                       "-",
-                                       "_",
-                                       ".",
-                                       ",",
-                                       ":",
-                                       "/",
-                                       "@",
-                                       "+",
-                                       " ",
-                                       "\"",
-                                       "\\",
-                                       "\\n",
-                                       "\\u00",
-                                       "{",
-                                       "}",
-                                       "[",
-                                       "]",
-                                       "<",
-                                       ">",
-                                       "\n",
-                                       "\t",
-                                       "e",
-                                       "E",
-                                       "true",
-                                       "null",
-                                       "k",
-                                       "\"a\"",
-                                       "\":",
-                                       "\",",
-                                       "\xC3",
-                                       "\xC3\xA9",
-                                       "\xA9",
-                                       "\xE4\xBD\xA0",
-                                       "\xF0\x9F\x99",
-                                       "<tool>",
-                                       "word",
-                                       "T",
-                                       "\x7F",
-                                       "'",
-                                       "#"};
   memset(w, 0, sizeof *w);
   for (unsigned byte = 0; byte < 256; byte++) {
     const char c = (char)byte;
@@ -115,9 +117,9 @@ static inline void support_words_fill(struct support_words *w, struct support_rn
     const size_t kind = support_below(rng, 8), many = support_below(rng, 40) ? 6 : 40;
     for (size_t left = 1 + support_below(rng, many); left > 0; left--) {
       const size_t i =
-          kind < 5 ? kind * 2 + support_below(rng, 3) : support_below(rng, TOMBOLA__COUNT(pieces));
-      const size_t size = strlen(pieces[i]);
-      memcpy(text + length, pieces[i], size);
+          kind < 5 ? kind * 2 + support_below(rng, 3) : support_below(rng, TOMBOLA__COUNT(support_pieces));
+      const size_t size = strlen(support_pieces[i]);
+      memcpy(text + length, support_pieces[i], size);
       length += size;
     }
     support_add(w, text, length, 0);

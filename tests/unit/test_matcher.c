@@ -32,6 +32,8 @@ static const struct {
      TOMBOLA_WHITESPACE_NONE},
     {TOMBOLA_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^[a-z]{2,9}$\"}",
      TOMBOLA_WHITESPACE_NONE},
+    {TOMBOLA_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^[^\\\\n]{2}[ab]{0,30}$\"}",
+     TOMBOLA_WHITESPACE_NONE},
     {TOMBOLA_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"^[a-zA-Z]+$\"}",
      TOMBOLA_WHITESPACE_NONE},
     {TOMBOLA_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"pattern\":\"[0-9]\"}", TOMBOLA_WHITESPACE_NONE},
@@ -181,7 +183,7 @@ static void accept_text(tombola_matcher *matcher, const char *text) {
 static void test_back(void **state) {
   (void)state;
   static const char text[] = "{\"a\":-1.5,\"k\":\"aa1\"}";
-  struct tombola_grammar_source source = source_at(10);
+  struct tombola_grammar_source source = source_at(11);
   tombola_grammar *const g = support_grammar(&source, trie);
   tombola_matcher *const matcher = support_matcher(g);
   const size_t n = strlen(text), size = (words.count + 31) / 32;

@@ -192,9 +192,7 @@ static enum tombola_status refused(const struct compiling *c, enum tombola_statu
   const bool can_be =
       status == TOMBOLA_UNSUPPORTED || status == TOMBOLA_OUT_OF_RANGE || status == TOMBOLA_NO_CANDIDATE;
   if (!can_be || verdict->verdict == TOMBOLA_VERDICT_REFUSED) return status;
-  const char *const reason = c->grammar->store.status         ? c->grammar->store.error.message
-                             : status == TOMBOLA_NO_CANDIDATE ? NO_VALUE
-                                                              : tombola_status_text(status);
+  const char *const reason = c->error->message[0] ? c->error->message : tombola_status_text(status);
   *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_REFUSED};
   snprintf(verdict->reason, sizeof verdict->reason, "%s", reason);
   return status;
@@ -373,7 +371,9 @@ static enum tombola_status compile(const struct compiling *c) {
 enum tombola_status tombola_grammar_new(const struct tombola_grammar_source *source, const tombola_trie *trie,
                                         const struct tombola_allocator *allocator, tombola_grammar **out,
                                         struct tombola_schema_verdict *verdict, struct tombola_error *error) {
+  struct tombola_error own = {.message = ""};
   if (!out) return wrong(error, "out", "is NULL");
+  if (!error) error = &own; /* the verdict takes its reason from it */
   *out = NULL;
   if (verdict) *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_EXACT};
   enum tombola_status status = check(source, error);

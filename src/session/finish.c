@@ -257,8 +257,9 @@ enum tombola_status tombola__release_all(struct tombola__generation *g) {
 /* ---- taking ---- */
 
 static bool ends_answer(const struct tombola__generation *g, tombola_token token) {
-  if (!g->params.ignore_end && (tombola_vocabulary_flags(g->session->vocabulary, token) & TOMBOLA_TOKEN_END))
-    return true;
+  /* Under ignore_end they are banned, unless the constraint has nothing else. */
+  const bool may_end = !g->params.ignore_end || g->params.matcher;
+  if (may_end && (tombola_vocabulary_flags(g->session->vocabulary, token) & TOMBOLA_TOKEN_END)) return true;
   for (size_t i = 0; i < g->params.n_stop_ids; i++) {
     if (g->params.stop_ids[i] == token) return true;
   }

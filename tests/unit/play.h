@@ -99,11 +99,11 @@ static inline void play_on(struct play *p, tombola_session *session, tombola_sam
   assert_true(p->cached <= PLAY_TOKENS);
   memcpy(p->cache, cache, p->cached * sizeof *cache);
   if (p->stats.shifts > 0 || p->status != TOMBOLA_OK) return;
-  /* What is in the cache is the prompt and what was reported, the last token (and forced ones) perhaps not.
+  /* What is in the cache is the prompt and what was reported, the last token (and forced and jumped ones) perhaps not.
    */
   assert_true(p->cached <= n_prompt + p->count);
   if (p->cached < n_prompt && p->count == 0) return; /* the time was up before */
-  assert_true(p->cached + 1 + p->stats.forced >= n_prompt + p->count);
+  assert_true(p->cached + 1 + p->stats.forced + p->stats.jumped >= n_prompt + p->count);
   assert_memory_equal(cache, prompt, n_prompt * sizeof *prompt);
   assert_memory_equal(cache + n_prompt, p->tokens, (p->cached - n_prompt) * sizeof *prompt);
 }

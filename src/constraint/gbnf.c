@@ -375,6 +375,9 @@ static void bounds(struct parser *p, bool nested, uint32_t *min, uint32_t *max) 
     expected(p, "expected } or ,");
   if (fine(p) && *max < *min)
     fail_at(p, start, TOMBOLA_FORMAT, "expected an upper bound that isn't below the lower one", NULL, 0);
+  /* Counting is cheap, but no answer would ever come to the end of it. */
+  if (fine(p) && *min > p->store->max_states)
+    fail_at(p, start, TOMBOLA_OUT_OF_RANGE, "a lower bound beyond max_states", NULL, 0);
 }
 
 /* Repeats what came last. */

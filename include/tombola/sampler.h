@@ -384,6 +384,10 @@ TOMBOLA_API enum tombola_status tombola_sampler_set_logprobs(tombola_sampler *sa
 /* How many were asked for; 0: none. */
 TOMBOLA_API size_t tombola_sampler_wants_logprobs(const tombola_sampler *sampler);
 
+/* 1 where a stage's state follows what is drawn (mirostat, adaptive_p, a stage of the caller's): then a token that is the
+ * only one must be drawn too, for the same law. */
+TOMBOLA_API int tombola_sampler_learns(const tombola_sampler *sampler);
+
 /* Those of the last row sampled; NULL when none were asked for, or where the row has none (raw: it holds NaN or
  * +inf under the mask). The sampler's, valid until its next call. */
 TOMBOLA_API const struct tombola_logprobs *tombola_sampler_logprobs(const tombola_sampler *sampler);

@@ -232,8 +232,9 @@ struct tombola_generation_stats {
   size_t shifted_away; /* tokens forgotten by them */
   enum tombola_think_outcome think;
   struct tombola_speculation_stats speculation;
-  size_t jumped;    /* tokens taken because no other was allowed, without a draw */
-  size_t dead_ends; /* of the constraint; what they cost is in rollbacks and rolled_back */
+  size_t jumped;             /* tokens taken because no other was allowed, without a draw */
+  size_t dead_ends;          /* of the constraint; what they cost is in rollbacks and rolled_back */
+  double constraint_seconds; /* masks, and following the answer */
 };
 
 typedef struct tombola_session tombola_session;

@@ -115,6 +115,13 @@ enum tombola_status tombola_sampler_clone(const tombola_sampler *sampler, tombol
   return status;
 }
 
+int tombola_sampler_learns(const tombola_sampler *sampler) {
+  const struct tombola__plan *plan = sampler->plan;
+  for (size_t i = 0; i < plan->n_chain; i++)
+    if (plan->chain[i].active && (plan->chain[i].custom || plan->chain[i].stage->chosen)) return 1;
+  return 0;
+}
+
 /* ---- using ---- */
 
 /* The tokens that a mask lists, as far as that is cheap to see. */

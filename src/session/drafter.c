@@ -189,26 +189,45 @@ static void fit(tombola_speculation *s, struct tombola_row *row) {
 static bool draw(struct tombola__generation *g, tombola_speculation *s, size_t item, float *q,
                  tombola_token *token) {
   struct tombola_row row;
-  const struct tombola_mask *mask;
   tombola_sampler *sampler = s->drafter.sampler;
   if (tombola_model_logits(s->params.draft, item, &row) != TOMBOLA_OK) return false;
   fit(s, &row);
-  if (tombola__prepare(g, &mask) != TOMBOLA_OK) return false;
+  if (tombola__mask_here(g) != TOMBOLA_OK) return false;
+  const struct tombola_mask *mask = g->mask.words ? &g->mask : NULL;
   if (tombola_distribution(sampler, &row, mask, q, s->vocab_size) != TOMBOLA_OK) return false;
   if (tombola_sampler_sample(sampler, &row, mask, token) != TOMBOLA_OK) return false;
   return tombola_sampler_accept(sampler, *token) == TOMBOLA_OK;
 }
 
-/* The drafts stand behind the list while the masks of their places are asked for. */
+/* What the masks of further drafts depend on goes on with this one; false: nothing can follow it. */
+static bool step_over(struct tombola__generation *g, tombola_token draft) {
+  size_t length;
+  const char *bytes = tombola__text_of(g, draft, &length);
+  if (!g->params.matcher) return true;
+  if (tombola_vocabulary_flags(g->session->vocabulary, draft) & TOMBOLA_TOKEN_END) return false;
+  if (tombola__constraint_take(g, draft) != TOMBOLA_OK) return false;
+  if (g->has_markers) tombola__think_scan(g, bytes, length);
+  return true;
+}
+
+/* The drafts stand behind the list while the masks of their places are asked for; a matcher and the place in the text
+ * go with them and come back. */
 static size_t draft_from(struct tombola__generation *g, tombola_speculation *s, size_t item, size_t most,
                          tombola_token *draft) {
-  size_t position = g->position, n = 0;
+  size_t position = g->position, n = 0, over = 0;
+  const struct tombola__place place = g->place;
+  const double constraint_seconds = g->stats.constraint_seconds; /* these are the draft's */
   while (n < most && draw(g, s, item, s->drafter.q + n * s->vocab_size, &draft[n])) {
     g->session->tokens[g->position++] = draft[n++];
-    if (n == most || s->drafter.count == s->drafter.context || !feed(g, s, &draft[n - 1], 1)) break;
+    if (n == most || s->drafter.count == s->drafter.context || !step_over(g, draft[n - 1])) break;
+    over++;
+    if (!feed(g, s, &draft[n - 1], 1)) break;
     item = 0;
   }
   g->position = position;
+  g->place = place;
+  if (g->params.matcher) tombola_matcher_rollback(g->params.matcher, over);
+  g->stats.constraint_seconds = constraint_seconds;
   return n;
 }
 

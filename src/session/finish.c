@@ -69,9 +69,24 @@ static enum tombola_status keep_state(const struct tombola__generation *g, const
   return status == TOMBOLA_OK ? TOMBOLA_OK : tombola__no_memory(g->error);
 }
 
-static void ban(uint32_t *words, const tombola_token *tokens, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    words[tokens[i] / 32] &= ~(UINT32_C(1) << (tokens[i] % 32));
+uint32_t *tombola__own_mask(struct tombola__generation *g) {
+  tombola_session *session = g->session;
+  const size_t bytes = (session->vocab_size + 31) / 32 * sizeof *session->mask;
+  if (g->mask.words && g->mask.words != session->mask)
+    memcpy(session->mask, g->mask.words, bytes);
+  else if (!g->mask.words)
+    memset(session->mask, 0xFF, bytes);
+  g->mask.words = session->mask;
+  g->mask.ids = NULL;
+  return session->mask;
+}
+
+/* A mask that doesn't have the tokens stays as it is. */
+static void ban(struct tombola__generation *g, const tombola_token *tokens, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t bit = UINT32_C(1) << (tokens[i] % 32);
+    if (!g->mask.words || g->mask.words[tokens[i] / 32] & bit) tombola__own_mask(g)[tokens[i] / 32] &= ~bit;
+  }
 }
 
 static enum tombola_status callers_mask(const struct tombola__generation *g, struct tombola_mask *mask) {
@@ -99,25 +114,24 @@ static bool only_ends(const struct tombola__generation *g, const struct tombola_
 
 /* Takes what the session itself bans out of the mask of the position. */
 static void apply_bans(struct tombola__generation *g, bool early) {
-  const tombola_session *session = g->session;
-  const bool keeps_ends = g->params.matcher && only_ends(g, &g->mask);
-  const bool ends = (g->params.ignore_end || early) && !keeps_ends;
-  if (!ends && !early && !tombola__bans_apply(g, NULL)) return;
-  size_t bytes = (session->vocab_size + 31) / 32 * sizeof *session->mask, n_ends;
-  if (g->mask.words)
-    memcpy(session->mask, g->mask.words, bytes);
-  else
-    memset(session->mask, 0xFF, bytes);
-  const tombola_token *end_tokens = tombola_vocabulary_ends(session->vocabulary, &n_ends);
-  if (ends) ban(session->mask, end_tokens, n_ends);
-  if (ends && early) ban(session->mask, g->params.stop_ids, g->params.n_stop_ids);
-  tombola__bans_apply(g, session->mask);
-  g->mask.words = session->mask;
-  g->mask.ids = NULL;
+  size_t n_ends;
+  const tombola_token *ends = tombola_vocabulary_ends(g->session->vocabulary, &n_ends);
+  g->only_ends = g->params.matcher && only_ends(g, &g->mask);
+  if ((g->params.ignore_end || early) && !g->only_ends) ban(g, ends, n_ends);
+  if (early && !g->only_ends) ban(g, g->params.stop_ids, g->params.n_stop_ids);
+  if (g->params.matcher) tombola__constraint_bans(g);
+  if (tombola__bans_apply(g, NULL)) tombola__bans_apply(g, tombola__own_mask(g));
+}
+
+enum tombola_status tombola__mask_here(struct tombola__generation *g) {
+  g->mask = (struct tombola_mask){NULL, g->session->vocab_size, NULL, 0};
+  enum tombola_status status = callers_mask(g, &g->mask);
+  if (status == TOMBOLA_OK && g->params.matcher) status = tombola__constraint_mask(g, &g->mask);
+  if (status == TOMBOLA_OK) apply_bans(g, taken_so_far(g) < (uint64_t)g->params.min_tokens);
+  return status;
 }
 
 enum tombola_status tombola__prepare(struct tombola__generation *g, const struct tombola_mask **mask) {
-  tombola_session *session = g->session;
   *mask = NULL;
   g->went_back = false;
   if (g->bans.on || g->back.held > 0) {
@@ -126,23 +140,17 @@ enum tombola_status tombola__prepare(struct tombola__generation *g, const struct
     if (status == TOMBOLA_OK) status = keep_state(g, g->second, &held->answer);
     if (status != TOMBOLA_OK) return status;
   }
-  g->mask = (struct tombola_mask){NULL, session->vocab_size, NULL, 0};
-  enum tombola_status status = callers_mask(g, &g->mask);
-  if (status == TOMBOLA_OK && g->params.matcher) {
-    status = tombola__constraint_mask(g, &g->mask);
-    if (status == TOMBOLA_NO_CANDIDATE) return tombola__constraint_dead_end(g);
-  }
+  enum tombola_status status = tombola__mask_here(g);
+  if (status == TOMBOLA_NO_CANDIDATE && g->params.matcher) return tombola__constraint_dead_end(g);
   if (status != TOMBOLA_OK) return status;
-  apply_bans(g, taken_so_far(g) < (uint64_t)g->params.min_tokens);
   if (g->mask.words) *mask = &g->mask;
   return TOMBOLA_OK;
 }
 
 /* What a draw has come to. */
 static enum tombola_status drawn(struct tombola__generation *g, enum tombola_status status) {
-  const bool banned = status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL);
-  if (banned && g->back.held > 0) return tombola__constraint_dead_end(g);
-  if (banned) {
+  if (status == TOMBOLA_NO_CANDIDATE && g->back.held > 0) return tombola__constraint_dead_end(g);
+  if (status == TOMBOLA_NO_CANDIDATE && tombola__bans_apply(g, NULL)) {
     status = tombola__release_all(g);
     tombola__end(g, TOMBOLA_STOP_BAN);
     return status;
@@ -283,6 +291,19 @@ static enum tombola_status copy_logprobs(const struct tombola__generation *g, st
   return TOMBOLA_OK;
 }
 
+/* All that follow the answer, or none. */
+static enum tombola_status follow(struct tombola__generation *g, tombola_token token) {
+  tombola_sampler *const samplers[] = {g->first, g->second};
+  enum tombola_status status = tombola__constraint_take(g, token);
+  if (status != TOMBOLA_OK) return status;
+  for (size_t i = 0; i < 2 && samplers[i] && status == TOMBOLA_OK; i++) {
+    status = tombola_sampler_accept(samplers[i], token);
+    if (status != TOMBOLA_OK) tombola__sampler_failed(g, samplers[i], status);
+  }
+  if (status != TOMBOLA_OK && g->params.matcher) tombola_matcher_rollback(g->params.matcher, 1);
+  return status;
+}
+
 /* Into the list, the histories and the ring. */
 static enum tombola_status append(struct tombola__generation *g, const struct tombola__taken *taken) {
   tombola_session *session = g->session;
@@ -290,12 +311,8 @@ static enum tombola_status append(struct tombola__generation *g, const struct to
   enum tombola_status status = copy_logprobs(g, held, taken->forced ? NULL : taken->logprobs);
   if (status == TOMBOLA_OK && g->position < session->count && session->tokens[g->position] != taken->token)
     status = tombola__cut(g, g->position);
+  if (status == TOMBOLA_OK) status = follow(g, taken->token);
   if (status != TOMBOLA_OK) return status;
-  status = tombola__constraint_take(g, taken->token);
-  if (status == TOMBOLA_OK) status = tombola_sampler_accept(g->first, taken->token);
-  if (status != TOMBOLA_OK) return tombola__sampler_failed(g, g->first, status);
-  status = g->second ? tombola_sampler_accept(g->second, taken->token) : TOMBOLA_OK;
-  if (status != TOMBOLA_OK) return tombola__sampler_failed(g, g->second, status);
   held->token = taken->token;
   held->forced = taken->forced;
   held->length = 0;

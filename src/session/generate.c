@@ -153,6 +153,7 @@ static void clean_up(struct tombola__generation *g) {
   if (g->held != &g->one) tombola__free(own, g->held);
   tombola__bans_free(g);
   tombola__free(own, g->back.list);
+  tombola__free(own, g->enders);
   tombola__think_free(g);
   tombola_text_free(g->text);
   tombola__free(own, g->loop_ring);
@@ -212,10 +213,13 @@ static enum tombola_status run_prompt(struct tombola__generation *g) {
 /* ---- the answer ---- */
 
 /* Where only one token may come, it is taken as it is: nothing needs to be drawn, and so no row is needed: the model
- * runs it later, in one batch with those that follow. Its log-probabilities would need the row. */
+ * runs it later, in one batch with those that follow. Its log-probabilities would need the row, and so would a sampler
+ * that learns from its draws. */
 static bool jumps(const struct tombola__generation *g, const struct tombola_mask *mask) {
-  return mask && mask->ids && mask->n_ids == 1 && !g->params.no_jump_ahead &&
-         tombola_sampler_wants_logprobs(g->sampler) == 0;
+  if (!mask || !mask->ids || g->params.no_jump_ahead) return false;
+  if (g->only_ends) return true; /* which of them is all the same */
+  return mask->n_ids == 1 && tombola_sampler_wants_logprobs(g->sampler) == 0 &&
+         !tombola_sampler_learns(g->sampler) && !(g->second && tombola_sampler_learns(g->second));
 }
 
 enum tombola_status tombola__one_token(struct tombola__generation *g) {
@@ -226,7 +230,7 @@ enum tombola_status tombola__one_token(struct tombola__generation *g) {
   if (status != TOMBOLA_OK || g->ended || g->went_back) return status;
   if (jumps(g, mask)) {
     taken.token = mask->ids[0];
-    g->stats.jumped++;
+    g->stats.jumped += !g->only_ends;
   } else {
     status = tombola__catch_up(g);
     if (status == TOMBOLA_OK) status = tombola__draw_token(g, &g->row, mask, &taken.token);
@@ -259,6 +263,7 @@ static enum tombola_status wind_up(struct tombola__generation *g, enum tombola_s
   struct tombola_error *error = g->error;
   if (status != TOMBOLA_OK) g->error = NULL; /* the first one counts */
   enum tombola_status last = tombola__release_all(g);
+  tombola__constraint_end(g);
   tombola__speculation_end(g);
   if (g->text && !g->refused && tombola_text_stopped(g->text) < 0) {
     enum tombola_status flushed = tombola_text_finish(g->text, g->params.on_piece, g->params.context);

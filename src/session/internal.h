@@ -119,6 +119,12 @@ struct tombola__generation {
   struct tombola__bans bans;
   bool went_back; /* the last step took tokens back instead of choosing one: start again from the position */
 
+  /* Tokens whose text may end a marker; of them, those that hold a whole one come first. Only with a matcher. */
+  tombola_token *enders;
+  size_t n_enders, n_whole;
+  bool
+      only_ends; /* the mask of the position allows nothing but end tokens: the constraint is met and can't go on */
+
   tombola_token *loop_ring; /* the last tokens reported, by index modulo loop_period */
   size_t *loop_runs;        /* for each period how many tokens repeat the one a period before */
 };
@@ -157,6 +163,11 @@ enum tombola_status tombola__shift_context(struct tombola__generation *g, bool *
 /* The state of the samplers is kept, and *mask is the mask of this position or NULL. After this step and those below a
  * dead end may have set g->went_back or ended the generation: then there is nothing to draw. */
 enum tombola_status tombola__prepare(struct tombola__generation *g, const struct tombola_mask **mask);
+/* The mask of this position alone; g->mask.words is NULL where all is allowed. NO_CANDIDATE, without an error: a dead end
+ * of the constraint. */
+enum tombola_status tombola__mask_here(struct tombola__generation *g);
+/* The words of that mask, to take tokens out; a mask that was borrowed is copied first. */
+uint32_t *tombola__own_mask(struct tombola__generation *g);
 /* Draws from `row` under the mask of the position. */
 enum tombola_status tombola__draw_token(struct tombola__generation *g, const struct tombola_row *row,
                                         const struct tombola_mask *mask, tombola_token *token);
@@ -213,8 +224,12 @@ bool tombola__bans_apply(const struct tombola__generation *g, uint32_t *words);
 /* ---- constraint.c ---- */
 
 enum tombola_status tombola__constraint_init(struct tombola__generation *g);
+/* Leaves the matcher as the answer ended. */
+void tombola__constraint_end(struct tombola__generation *g);
 /* NO_CANDIDATE, without an error: a dead end. */
 enum tombola_status tombola__constraint_mask(struct tombola__generation *g, struct tombola_mask *mask);
+/* Takes out of the mask of the position what the constraint can't have there beside its own mask. */
+void tombola__constraint_bans(struct tombola__generation *g);
 enum tombola_status tombola__constraint_take(struct tombola__generation *g, tombola_token token);
 enum tombola_status tombola__constraint_go_back(struct tombola__generation *g, size_t tokens);
 /* Goes back by a token, or fails. */

@@ -122,12 +122,12 @@ enum tombola_status tombola__bans_init(struct tombola__generation *g) {
   if (given->struct_size < sizeof given->struct_size)
     return tombola__fail(g->error, TOMBOLA_INVALID_ARGUMENT, "bans", "struct_size of bans is not set");
   memcpy(&bans, given, given->struct_size < sizeof bans ? given->struct_size : sizeof bans);
+  if (bans.max_rollbacks) g->back.max_rollbacks = bans.max_rollbacks;
+  if (bans.max_tokens) g->back.max_tokens = bans.max_tokens;
   if (bans.n_phrases == 0) return TOMBOLA_OK;
   enum tombola_status status = check(&bans, g->error);
   if (status != TOMBOLA_OK) return status;
   g->bans.ignore_case = bans.ignore_case != 0;
-  if (bans.max_rollbacks) g->back.max_rollbacks = bans.max_rollbacks;
-  if (bans.max_tokens) g->back.max_tokens = bans.max_tokens;
   return make_automaton(g, &bans);
 }
 

@@ -365,6 +365,124 @@ static void test_dead_end_drafted(void **state) {
   }
 }
 
+/* ---- masking by hand, drafts, tokens that are the only one ---- */
+
+enum { MOST_BY_HAND = 60 };
+
+static const char *const words[] = {"{\"first_name\":",
+                                    "\"last",
+                                    "_name\"",
+                                    "\",\"",
+                                    "name",
+                                    "\":",
+                                    "true",
+                                    "al",
+                                    "se",
+                                    "null",
+                                    "12",
+                                    "},",
+                                    "}",
+                                    "[{",
+                                    "]",
+                                    NULL};
+
+static const struct {
+  struct tombola_grammar_source source;
+  enum tombola_whitespace whitespace;
+} grammars[] = {
+    {SCHEMA("{\"type\":\"object\",\"properties\":{\"first_name\":{\"type\":\"string\",\"maxLength\":5},"
+            "\"last_name\":{\"enum\":[\"Miller\",\"Milton\",true,null]},\"flags\":{\"type\":\"array\","
+            "\"maxItems\":3,"
+            "\"items\":{\"type\":\"boolean\"}}},\"required\":[\"first_name\",\"flags\",\"last_name\"],"
+            "\"additionalProperties\":false}"),
+     TOMBOLA_WHITESPACE_NONE},
+    {SCHEMA("{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":"
+            "\"boolean\"}},"
+            "\"required\":[\"name\"],\"additionalProperties\":false},\"minItems\":2,\"maxItems\":6}"),
+     TOMBOLA_WHITESPACE_NONE},
+    {REGEX("(name=(true|false|null);){3,5}"), TOMBOLA_WHITESPACE_NONE},
+    {SCHEMA("{\"type\":\"object\",\"maxProperties\":2,\"additionalProperties\":{\"type\":\"integer\"}}"),
+     TOMBOLA_WHITESPACE_BOUNDED},
+};
+
+static bool may_come(tombola_matcher *bytes, const tombola_vocabulary *vocabulary, tombola_token token) {
+  size_t length;
+  const char *const text = tombola_vocabulary_bytes(vocabulary, token, &length);
+  if (token == 0) return tombola_matcher_is_complete(bytes);
+  if (tombola_matcher_accept_bytes(bytes, text, length, NULL, NULL) != TOMBOLA_OK) return false;
+  tombola_matcher_rollback(bytes, 1);
+  return true;
+}
+
+/* The most likely token of each row that may come, found by trying every token; how many until the end token. */
+static size_t by_hand(const struct scene *s, tombola_token *tokens) {
+  tombola_model *const model = scene_model(s, s->more);
+  const tombola_vocabulary *const vocabulary = tombola_model_vocabulary(model);
+  tombola_grammar *const grammar = support_grammar(&s->source, NULL);
+  tombola_matcher *const bytes = support_matcher(grammar);
+  tombola_token last = '?' - ' ' + 1;
+  size_t n = 0;
+  assert_int_equal(tombola_model_begin(model, 0, 1), TOMBOLA_OK);
+  for (; n < MOST_BY_HAND; n++) {
+    const struct tombola_batch_item item = {.token = last, .position = (int32_t)n, .want_logits = 1};
+    struct tombola_row row;
+    size_t length;
+    assert_int_equal(tombola_model_decode(model, &item, 1, NULL), TOMBOLA_OK);
+    assert_int_equal(tombola_model_logits(model, 0, &row), TOMBOLA_OK);
+    const float *const logits = row.data;
+    last = -1;
+    for (size_t i = 0; i < row.count; i++)
+      if (may_come(bytes, vocabulary, (tombola_token)i) && (last < 0 || logits[i] > logits[last]))
+        last = (tombola_token)i;
+    if (last == 0) break;
+    const char *const text = tombola_vocabulary_bytes(vocabulary, last, &length);
+    assert_int_equal(tombola_matcher_accept_bytes(bytes, text, length, NULL, NULL), TOMBOLA_OK);
+    tokens[n] = last;
+  }
+  tombola_matcher_free(bytes);
+  tombola_grammar_free(grammar);
+  tombola_model_free(model);
+  return n;
+}
+
+/* Greedily the same tokens as by hand: one by one, jumping ahead, with drafts from the text, from a model that says the
+ * same (whose drafts all stand, because they met the same masks) and from one that doesn't. */
+static void test_by_hand(void **state) {
+  (void)state;
+  size_t jumped = 0, accepted = 0, rejected = 0;
+  for (size_t i = 0; i < 40; i++) {
+    tombola_token tokens[MOST_BY_HAND];
+    char more[64], other[64];
+    snprintf(more, sizeof more, ", \"hash\": %zu", i);
+    snprintf(other, sizeof other, ", \"hash\": %zu", i + 1000);
+    const size_t g = i % TOMBOLA__COUNT(grammars);
+    struct scene s = {.source = grammars[g].source, .own = words, .more = more};
+    s.source.whitespace = grammars[g].whitespace;
+    s.source.whitespace_max = 2;
+    s.source.struct_size = sizeof s.source;
+    const size_t n = by_hand(&s, tokens);
+    for (int way = 0; way < 6; way++) {
+      s.play.params = (struct tombola_generate_params){.max_tokens = MOST_BY_HAND, .no_jump_ahead = way % 2};
+      s.speculation.kind = way < 2   ? TOMBOLA_SPECULATION_OFF
+                           : way < 4 ? TOMBOLA_SPECULATION_DRAFT_MODEL
+                                     : TOMBOLA_SPECULATION_PROMPT_LOOKUP;
+      s.speculation.ngram_max = 1;
+      s.draft_more = way == 2 ? other : more;
+      scene_play(&s);
+      play_ok(&s.play, n < MOST_BY_HAND ? END : MOST);
+      play_tokens(&s.play, tokens, n);
+      const struct tombola_speculation_stats *const stats = &s.play.stats.speculation;
+      jumped += s.play.stats.jumped;
+      accepted += stats->accepted;
+      rejected += stats->drafted - stats->accepted;
+      if (way % 2) assert_int_equal(s.play.stats.jumped, 0);
+      if (way == 3 && n < MOST_BY_HAND)
+        assert_true(stats->accepted + 1 >= stats->drafted); /* an end token is none */
+    }
+  }
+  assert_true(jumped > 100 && accepted > 100 && rejected > 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_follows),
@@ -384,6 +502,7 @@ int main(void) {
       cmocka_unit_test(test_holes),
       cmocka_unit_test(test_dead_end),
       cmocka_unit_test(test_dead_end_drafted),
+      cmocka_unit_test(test_by_hand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

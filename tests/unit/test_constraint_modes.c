@@ -235,6 +235,22 @@ static void a_whole_text_is_the_end(void **state) {
   }
 }
 
+/* Also where the text could have gone on. */
+static void nothing_follows_an_end_token(void **state) {
+  (void)state;
+  const struct tombola_grammar_source source = support_source(TOMBOLA_GRAMMAR_REGEX, "(true)+");
+  tombola_matcher *const m = matcher_of(&source);
+  assert_int_equal(tombola_matcher_accept(m, SUPPORT_TRUE, NULL), TOMBOLA_OK);
+  assert_int_equal(tombola_matcher_accept(m, SUPPORT_END, NULL), TOMBOLA_OK);
+  const struct tombola_mask mask = mask_of(m);
+  assert_int_equal(mask.n_ids, 2);
+  assert_int_equal(tombola_matcher_accept(m, SUPPORT_TRUE, NULL), TOMBOLA_INVALID_ARGUMENT);
+  assert_int_equal(fits(m, "true"), 0);
+  assert_int_equal(tombola_matcher_rollback(m, 1), TOMBOLA_OK);
+  assert_int_equal(tombola_matcher_accept(m, SUPPORT_TRUE, NULL), TOMBOLA_OK);
+  tombola_matcher_free(m);
+}
+
 /* Values without braces, and calls of tools that must come: the first token is under the grammar. */
 static void scalars_and_required_tools_engage_at_once(void **state) {
   (void)state;
@@ -399,6 +415,7 @@ int main(void) {
       cmocka_unit_test(what_is_refused_can_be_left_out),
       cmocka_unit_test(all_bytes_of_a_token_must_fit),
       cmocka_unit_test(a_whole_text_is_the_end),
+      cmocka_unit_test(nothing_follows_an_end_token),
       cmocka_unit_test(scalars_and_required_tools_engage_at_once),
       cmocka_unit_test(lazy_grammars),
       cmocka_unit_test(limits_are_named),

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target without a fuzzer: on the files that are named, else on RUNS seeded random inputs whose bytes come
- * from a small alphabet, so that markers and stop strings do occur. */
+/* Runs a fuzz target without a fuzzer: on the files that are named, else on FUZZ_RUNS seeded random inputs whose bytes
+ * come from a small alphabet, so that markers and stop strings do occur, or with FUZZ_ANY_BYTE are anything. */
 #include <string.h>
 
 #include "../support/rng.h"
 #include "fuzz.h"
 
 #define LONGEST 400
+#ifndef FUZZ_RUNS
+#define FUZZ_RUNS 100000
+#endif
+#ifdef FUZZ_ANY_BYTE
+#define OTHERS 8 /* of 8 bytes */
+#else
+#define OTHERS 1
+#endif
 
 static int replay(const char *path) {
   static uint8_t data[1 << 20];
@@ -22,15 +30,15 @@ int main(int argc, char **argv) {
                                  "ab \x01\x02\x03\x04";
   uint8_t data[LONGEST];
   const char *longer = getenv("TOMBOLA_TEST_LONG");
-  size_t runs = longer && *longer ? 2000000 : 100000;
+  size_t runs = (longer && *longer ? (size_t)20 : (size_t)1) * FUZZ_RUNS;
   struct support_rng rng = support_rng(90);
   for (int i = 1; i < argc; i++)
     if (replay(argv[i])) return 1;
   for (size_t r = 0; argc < 2 && r < runs; r++) {
     size_t size = support_below(&rng, LONGEST);
     for (size_t i = 0; i < size; i++)
-      data[i] = support_below(&rng, 8) ? (uint8_t)alphabet[support_below(&rng, sizeof alphabet)]
-                                       : (uint8_t)support_u32(&rng);
+      data[i] = support_below(&rng, 8) >= OTHERS ? (uint8_t)alphabet[support_below(&rng, sizeof alphabet)]
+                                                 : (uint8_t)support_u32(&rng);
     LLVMFuzzerTestOneInput(data, size);
   }
   return 0;

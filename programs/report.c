@@ -29,7 +29,7 @@ const char *turn_stop_reason(const struct turn *turn) {
 double turn_text_seconds(const struct turn *turn) {
   const struct tombola_generation_stats *stats = &turn->stats;
   double rest = turn->seconds - stats->prefill_seconds - stats->decode_seconds - stats->sample_seconds -
-                stats->speculation.draft_seconds;
+                stats->constraint_seconds - stats->speculation.draft_seconds;
   return rest > 0 ? rest : 0;
 }
 
@@ -37,11 +37,18 @@ double turn_text_seconds(const struct turn *turn) {
 static void report_timings(const struct turn *turn, const struct engine *engine) {
   const struct tombola_generation_stats *stats = &turn->stats;
   double each = stats->generated ? 1e3 / (double)stats->generated : 0;
-  char draft[48] = "";
+  char constraint[48] = "", draft[48] = "";
+  if (engine->matcher)
+    snprintf(constraint, sizeof(constraint), ", constraint %.4f ms", stats->constraint_seconds * each);
   if (engine->speculation) snprintf(draft, sizeof(draft), ", draft %.4f ms", stats->speculation.draft_seconds * each);
-  terminal_dim("[per token: forward %.4f ms, sampling %.4f ms, text %.4f ms%s; prompt %.1f ms; in all %.1f ms]",
-               stats->decode_seconds * each, stats->sample_seconds * each, turn_text_seconds(turn) * each, draft,
+  terminal_dim("[per token: forward %.4f ms, sampling %.4f ms%s, text %.4f ms%s; prompt %.1f ms; in all %.1f ms]",
+               stats->decode_seconds * each, stats->sample_seconds * each, constraint, turn_text_seconds(turn) * each, draft,
                stats->prefill_seconds * 1e3, turn->seconds * 1e3);
+}
+
+static void report_constraint(const struct tombola_generation_stats *stats) {
+  if (stats->jumped) terminal_dim("[constraint: %zu tokens were the only ones, and not sampled]", stats->jumped);
+  if (stats->dead_ends) note("the constraint led to a dead end %zu times", stats->dead_ends);
 }
 
 static void report_speculation(const struct tombola_speculation_stats *stats) {
@@ -93,8 +100,8 @@ static void report_events(const struct turn *turn, const struct engine *engine) 
   if (stats->shifts)
     note("the context was full: %zu older tokens were forgotten (%zu times)", stats->shifted_away, stats->shifts);
   if (stats->rollbacks)
-    note("banned phrases were taken back %zu times (%zu tokens computed for nothing)", stats->rollbacks,
-         stats->rolled_back);
+    note("%s were taken back %zu times (%zu tokens computed for nothing)",
+         stats->dead_ends ? "tokens" : "banned phrases", stats->rollbacks, stats->rolled_back);
   if (stats->think == TOMBOLA_THINK_IGNORED)
     note("--think-budget had no effect: this model's tokens can't spell \"%s\"", engine->options->think_close);
 }
@@ -123,6 +130,7 @@ void turn_report(const struct turn *turn, const struct engine *engine) {
                stats->prompt_run + stats->prompt_reused, stats->prompt_reused, prefill, stats->generated,
                thinking, decode, tombola_sampler_seed(engine->sampler), cause ? "; ended by " : "", cause ? cause : "");
   if (engine->options->timings) report_timings(turn, engine);
+  if (engine->matcher && (engine->options->timings || stats->dead_ends)) report_constraint(stats);
   if (engine->speculation) report_speculation(&stats->speculation);
   report_events(turn, engine);
   if (turn->end != TURN_ANSWERED || stats->stop != TOMBOLA_STOP_CONTEXT_FULL) return;

@@ -268,15 +268,16 @@ tombola__formula tombola__items(struct tombola__store *s, uint32_t index, tombol
       s, &(struct tombola__node){.kind = TOMBOLA__ITEMS, .index = index, .part = part});
 }
 
-tombola__formula tombola__contains(struct tombola__store *s, uint32_t index, tombola__formula part,
+tombola__formula tombola__contains(struct tombola__store *s, uint32_t index, tombola__formula what,
                                    uint32_t min, uint32_t max) {
   if (s->status) return TOMBOLA__FALSE;
-  part = tombola__formula_seen(s, part);
+  const tombola__formula part = tombola__formula_seen(s, what);
   if (min > max || min == TOMBOLA__MANY) return other_types(s, TOMBOLA__ARRAY);
   if (min == 0 && max == TOMBOLA__MANY) return TOMBOLA__TRUE;
   if (part == TOMBOLA__FALSE) return min == 0 ? TOMBOLA__TRUE : other_types(s, TOMBOLA__ARRAY);
   if (part == TOMBOLA__TRUE) return tombola__length(s, min == 0 ? 0 : plus(index, min), plus(index, max));
-  if (max == 0) return tombola__items(s, index, tombola__not(s, part));
+  /* A LATER's negation, not that of what it was built as: this may be a step of negating the very same. */
+  if (max == 0) return tombola__items(s, index, tombola__not(s, what));
   return tombola__formula_intern(
       s, &(struct tombola__node){
              .kind = TOMBOLA__CONTAINS, .index = index, .part = part, .min = min, .max = max});

@@ -276,6 +276,30 @@ static void test_later(void **state) {
   assert_int_equal(s->status, TOMBOLA_UNSUPPORTED);
 }
 
+/* An array with one to three of itself. */
+static tombola__formula build_contains(struct tombola__store *s, void *context, uint32_t id) {
+  const tombola__formula *const later = context;
+  assert_int_equal(id, 8);
+  return tombola__and2(s, tombola__types(s, TOMBOLA__ARRAY), tombola__contains(s, 0, *later, 1, 3));
+}
+
+/* Negating what contains itself ends, also when it is built. */
+static void test_contains_itself(void **state) {
+  struct tombola__store *const s = &((struct values *)*state)->s;
+  tombola__formula later = 0;
+  later = tombola__later(s, build_contains, &later, 8);
+  const tombola__formula built = tombola__resolve(s, later), not_it = tombola__not(s, built);
+  assert_int_equal(s->status, TOMBOLA_OK);
+  assert_int_equal(tombola__not(s, not_it), built);
+  static const char *const texts[] = {"1", "[]", "[[[]], 1]"}; /* finite, so none is one */
+  for (size_t i = 0; i < 3; i++) {
+    yyjson_doc *const d = yyjson_read(texts[i], strlen(texts[i]), YYJSON_READ_NUMBER_AS_RAW);
+    assert_int_equal(support_satisfies(s, built, yyjson_doc_get_root(d)), 0);
+    assert_int_equal(support_satisfies(s, not_it, yyjson_doc_get_root(d)), 1);
+    yyjson_doc_free(d);
+  }
+}
+
 /* ---- memory ---- */
 
 static enum tombola_status make_many(const struct tombola_allocator *allocator) {
@@ -315,6 +339,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_simple, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_equal, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_contains_itself, set_up, tear_down),
       cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,10 +2,12 @@
 /* The parser of GBNF, llama.cpp's notation of grammars (its grammars/README.md): rules `name ::= …` of literals,
  * classes of characters, names and groups, with `|` between alternatives and * + ? {m,n} behind what they repeat. A rule
  * ends with its line, except inside of parentheses and behind ::= and |. When a name is defined twice the last
- * definition counts, as there. Elements that are tokens (<…>, !<…>) are refused: a text is bytes here. */
+ * definition counts, as there. <[123]> is a token by its id, <text> the one that this spelling (its < and > too) is, and
+ * with ! in front any other token: they match whole tokens, and never a part of one, or bytes. */
 #include <string.h>
 
 #include "rules.h"
+#include "token.h"
 
 struct item {
   struct item *next;
@@ -20,6 +22,7 @@ struct row {
 
 struct parser {
   struct tombola__store *store;
+  const tombola_vocabulary *vocabulary;
   const char *text;
   size_t length, at, depth;
   struct tombola__rule *rules;
@@ -343,32 +346,78 @@ static void name(struct parser *p, uint32_t rule) {
   append(p, rule, (struct tombola__element){.kind = TOMBOLA__ELEMENT_CALL, .target = target});
 }
 
-/* ---- repeats ---- */
+/* ---- numbers and tokens ---- */
 
-static uint32_t count(struct parser *p) {
+static uint32_t number(struct parser *p) {
   uint64_t value = 0;
   const size_t start = p->at;
   if (!is_digit(peek(p))) expected(p, "expected a number");
   for (; is_digit(peek(p)); p->at++) {
     value = value * 10 + (uint64_t)(peek(p) - '0');
     if (value >= TOMBOLA__LANG_UNBOUNDED) {
-      fail_at(p, start, TOMBOLA_OUT_OF_RANGE, "a number of repetitions is beyond 4294967294", NULL, 0);
+      fail_at(p, start, TOMBOLA_OUT_OF_RANGE, "a number of repetitions, or of a token, is beyond 4294967294",
+              NULL, 0);
       return 0;
     }
   }
   return (uint32_t)value;
 }
 
+/* <text>, where it is what has this spelling. */
+static uint32_t token_named(struct parser *p) {
+  const size_t start = p->at;
+  uint32_t token = 0;
+  while (p->at < p->length && p->text[p->at] != '>')
+    p->at++;
+  if (!take(p, '>')) {
+    expected(p, "expected > at the end of a token");
+    return 0;
+  }
+  if (!tombola__store_state(p->store)) return 0;
+  const struct tombola_bytes text = {p->text + start, p->at - start};
+  const enum tombola_status status = tombola__token_named(p->vocabulary, text, &token);
+  if (status)
+    fail_at(p, start, status, "expected the text of exactly one token, not", text.data, text.length);
+  return token;
+}
+
+static void token(struct parser *p, uint32_t rule) {
+  const size_t start = p->at;
+  const bool negated = take(p, '!');
+  uint32_t id;
+  if (peek(p) != '<')
+    expected(p, "expected < behind !");
+  else if (!p->vocabulary)
+    fail_at(p, start, TOMBOLA_UNSUPPORTED,
+            "an element that is a token (<…>, !<…>), in a grammar without a vocabulary", NULL, 0);
+  if (!fine(p)) return;
+  if (p->at + 1 < p->length && p->text[p->at + 1] == '[') {
+    p->at += 2;
+    id = number(p);
+    if (fine(p) && !take(p, ']')) expected(p, "expected ] behind a token's id");
+    if (fine(p) && !take(p, '>')) expected(p, "expected > behind ]");
+  } else
+    id = token_named(p);
+  if (!fine(p)) return;
+  if (tombola__token_has_match(p->vocabulary, id, negated))
+    append(p, rule,
+           (struct tombola__element){.kind = TOMBOLA__ELEMENT_TOKEN, .negated = negated, .target = id});
+  else
+    append(p, rule, of_lang(TOMBOLA__LANG_NONE));
+}
+
+/* ---- repeats ---- */
+
 /* Behind a {. */
 static void bounds(struct parser *p, bool nested, uint32_t *min, uint32_t *max) {
   const size_t start = p->at;
   space(p, nested);
-  *min = *max = count(p);
+  *min = *max = number(p);
   space(p, nested);
   if (fine(p) && take(p, ',')) {
     space(p, nested);
     *max = TOMBOLA__LANG_UNBOUNDED;
-    if (is_digit(peek(p))) *max = count(p);
+    if (is_digit(peek(p))) *max = number(p);
     space(p, nested);
     if (fine(p) && !take(p, '}')) expected(p, "expected } or a number");
   } else if (fine(p) && !take(p, '}'))
@@ -387,7 +436,7 @@ static void repeat(struct parser *p, struct item *item, uint32_t min, uint32_t m
     e->target = tombola__lang_repeat(p->store, e->target, min, max);
     return;
   }
-  if (e->kind == TOMBOLA__ELEMENT_REPEAT) { /* a repeat of a repeat: that of a group */
+  if (e->kind != TOMBOLA__ELEMENT_CALL) { /* a repeat of a repeat, or of a token: that of a group */
     const uint32_t inner = add_rule(p, "", 0);
     if (inner == UINT32_MAX) return;
     p->rules[inner].defined = true;
@@ -427,10 +476,7 @@ static bool element(struct parser *p, uint32_t rule) {
     append(p, rule, of_lang(tombola__lang_any(p->store)));
     return true;
   case '<':
-  case '!':
-    fail_at(p, p->at, TOMBOLA_UNSUPPORTED, "an element that is a token (<…>, !<…>): texts are bytes here",
-            NULL, 0);
-    return true;
+  case '!': token(p, rule); return true;
   default: return false;
   }
 }
@@ -537,8 +583,9 @@ static bool flatten(struct parser *p, struct tombola__rules *out) {
 }
 
 enum tombola_status tombola__gbnf(struct tombola__store *s, const char *text, size_t length, const char *root,
-                                  const struct tombola__rules **out, struct tombola_error *error) {
-  struct parser p = {.store = s, .text = text, .length = length};
+                                  const tombola_vocabulary *vocabulary, const struct tombola__rules **out,
+                                  struct tombola_error *error) {
+  struct parser p = {.store = s, .vocabulary = vocabulary, .text = text, .length = length};
   struct tombola__rules parsed = {0};
   if (!root) root = "root";
   *out = NULL;

@@ -249,8 +249,8 @@ static enum tombola_status compile_one(const struct compiling *c, enum tombola_g
   case TOMBOLA_GRAMMAR_CHOICE:
     return use_lang(c, tombola__lang_texts(s, c->source->choices, c->source->n_choices), out);
   case TOMBOLA_GRAMMAR_GBNF:
-    status =
-        told(c, tombola__gbnf(s, text, length, c->source->root ? c->source->root : "root", &rules, c->error));
+    status = told(c, tombola__gbnf(s, text, length, c->source->root ? c->source->root : "root",
+                                   c->grammar->trie ? c->grammar->trie->vocabulary : NULL, &rules, c->error));
     return status ? status : use_rules(c, rules, out);
   case TOMBOLA_GRAMMAR_MIX: break;
   }

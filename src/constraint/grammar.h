@@ -66,11 +66,9 @@ enum tombola_status tombola__mask_at(struct tombola_grammar *grammar, struct tom
                                      struct tombola_error *error);
 void tombola__mask_cache_free(struct tombola_grammar *grammar);
 
-/* Whether a special token may stand where the machine is: then its bytes have been read (undo with pop). */
-bool tombola__special_push(struct tombola_grammar *grammar, struct tombola__machine *machine,
-                           const struct tombola__special *special);
-/* The special that a token is; NULL: none that may stand anywhere. */
-const struct tombola__special *tombola__special_of(const struct tombola_grammar *grammar,
-                                                   tombola_token token);
+/* Reads a token, in all ways that it may be read where the machine is. The number of levels (undo with pop); 0: it isn't
+ * allowed here, or the store has failed. Not for end tokens, which aren't read. */
+size_t tombola__token_push(struct tombola_grammar *grammar, struct tombola__machine *machine,
+                           tombola_token token);
 
 #endif

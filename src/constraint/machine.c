@@ -3,63 +3,14 @@
  *
  * Everything that a push makes lies behind the marks of the level in front of it, so that going back is setting four
  * numbers; what has been allocated once is used again. */
-#include "machine.h"
-
 #include <string.h>
 
 #include "json.h"
+#include "machine_state.h"
 
 #define FEW         16u /* threads of a level that are compared one by one */
 #define FIRST_TABLE 128u
 #define CHUNK       ((size_t)32 << 10)
-
-struct level {
-  uint32_t first, n;    /* its threads; may be those of the level in front */
-  uint32_t end;         /* threads in use */
-  uint32_t chunk, used; /* memory in use */
-};
-
-struct chunk {
-  uint8_t *bytes;
-  size_t size;
-};
-
-/* A place of a level that has many, found by hash. */
-struct slot {
-  uint32_t stamp, index;
-};
-
-struct tombola__machine {
-  struct tombola__store *store;
-  struct tombola_allocator allocator;
-  struct tombola__program program;
-  struct tombola__machine *self; /* for questions that make something on the way and drop it */
-
-  struct tombola__thread *threads;
-  size_t n_threads, threads_room;
-  size_t first; /* of the level that is being made */
-  struct level *levels;
-  size_t n_levels, levels_room; /* the first is that of the empty text */
-  uint8_t *text;
-  size_t text_room;
-
-  struct chunk *chunks;
-  size_t n_chunks, chunks_room;
-  size_t chunk, used;
-
-  struct slot *slots;
-  size_t n_slots, n_indexed;
-  uint32_t stamp;
-
-  bool collecting; /* emitted threads go to `pending` */
-  struct tombola__thread *pending;
-  size_t n_pending, pending_room;
-  const struct tombola__frame **returned; /* frames that were returned to in front of this byte */
-  size_t first_returned, n_returned, returned_room;
-  uint64_t turn, turns; /* the number of this point, and of all so far */
-  size_t behind;        /* bytes from this point to the byte that is being pushed */
-  size_t counted;       /* bytes, in store->bytes */
-};
 
 /* ---- memory ---- */
 
@@ -354,6 +305,35 @@ static bool push_each(struct tombola__machine *m, uint8_t byte) {
   return false;
 }
 
+/* A level without places, between those of a token that is taken as a whole. */
+static bool push_blank(struct tombola__machine *m, uint8_t byte) {
+  if (m->store->status || !reserve(m)) return false;
+  struct level blank = m->levels[m->n_levels - 1];
+  blank.n = 0;
+  m->text[m->n_levels - 1] = byte;
+  m->levels[m->n_levels++] = blank;
+  return true;
+}
+
+/* A token's last level: its last byte, where those in front of it were read, and the places at `from` that await it. */
+static bool push_last(struct tombola__machine *m, size_t from, uint32_t token, uint8_t byte, bool read) {
+  if (m->store->status || !reserve(m)) return false;
+  const struct level top = m->levels[m->n_levels - 1], front = m->levels[from];
+  m->text[m->n_levels - 1] = byte;
+  begin_level(m);
+  for (uint32_t i = 0; read && i < top.n && !m->store->status; i++) {
+    const struct tombola__thread t = m->threads[top.first + i];
+    step(m, &t, byte);
+  }
+  for (uint32_t i = 0; i < front.n && !m->store->status; i++) {
+    const struct tombola__thread t = m->threads[front.first + i];
+    tombola__rules_take(m, &t, token);
+  }
+  if (end_level(m)) return true;
+  rewind_to(m, &top);
+  return false;
+}
+
 enum quick { SLOW, REFUSED, MOVED };
 
 /* The byte in a place whose next one differs in one number only, *to, when that is known: the state of a string or of
@@ -402,114 +382,29 @@ void tombola__machine_pop(struct tombola__machine *m, size_t bytes) {
   rewind_to(m, &m->levels[m->n_levels - 1]);
 }
 
+size_t tombola__machine_push_token(struct tombola__machine *m, uint32_t token, const char *bytes,
+                                   size_t length, bool read) {
+  const bool awaits = tombola__machine_awaits(m);
+  const size_t from = m->n_levels - 1, levels = length ? length : 1;
+  size_t n = 0;
+  while (read && n + awaits < length && tombola__machine_push(m, (uint8_t)bytes[n]))
+    n++;
+  if (n == levels) return levels;
+  while (awaits && n + 1 < levels && push_blank(m, (uint8_t)bytes[n]))
+    n++;
+  if (awaits && n + 1 == levels && push_last(m, from, token, length ? (uint8_t)bytes[n] : 0, read))
+    return levels;
+  tombola__machine_pop(m, n);
+  return 0;
+}
+
 /* ---- asking ---- */
-
-struct tombola__store *tombola__machine_store(const struct tombola__machine *m) {
-  return m->store;
-}
-
-uint64_t tombola__machine_turn(const struct tombola__machine *m) {
-  return m->turn;
-}
-
-void tombola__machine_look_back(struct tombola__machine *m, size_t bytes) {
-  m->behind = bytes;
-}
-
-size_t tombola__machine_length(const struct tombola__machine *m) {
-  return m->n_levels - 1 - m->behind;
-}
-
-const uint8_t *tombola__machine_text(const struct tombola__machine *m) {
-  return m->text;
-}
 
 bool tombola__machine_complete(const struct tombola__machine *m) {
   const struct level top = m->levels[m->n_levels - 1];
   for (uint32_t i = 0; i < top.n; i++) {
     const struct tombola__thread t = m->threads[top.first + i];
     if (is_complete(m, &t)) return true;
-  }
-  return false;
-}
-
-bool tombola__machine_can_go_on(struct tombola__machine *m) {
-  const struct level *const top = &m->levels[m->n_levels - 1];
-  if (top->n == 1 && m->threads[top->first].part == TOMBOLA__DONE) return false;
-  for (unsigned byte = 0; byte < 256 && !m->store->status; byte++)
-    if (tombola__machine_push(m, (uint8_t)byte)) {
-      tombola__machine_pop(m, 1);
-      return true;
-    }
-  return false;
-}
-
-static bool freedom_of(struct tombola__machine *m, const struct tombola__thread *t,
-                       struct tombola__freedom *out) {
-  switch ((enum tombola__part)t->part) {
-  case TOMBOLA__JSON: return tombola__json_freedom(m, t, out);
-  case TOMBOLA__RULES: return tombola__rules_freedom(m, t, out);
-  case TOMBOLA__MIX: return tombola__mix_freedom(m, t, out);
-  case TOMBOLA__DONE: return false;
-  }
-  return false;
-}
-
-static unsigned bits(uint32_t word) {
-  unsigned n = 0;
-  for (; word; word &= word - 1)
-    n++;
-  return n;
-}
-
-/* Which of two says more: the set counts first, as nearly every token is a short one. */
-static uint64_t worth(const struct tombola__freedom *f) {
-  const unsigned ascii = bits(f->ascii[0]) + bits(f->ascii[1]) + bits(f->ascii[2]) + bits(f->ascii[3]);
-  return (uint64_t)ascii << 33 | (uint64_t)f->others << 32 | f->length;
-}
-
-bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out) {
-  const struct level top = m->levels[m->n_levels - 1];
-  uint64_t best = 0;
-  for (uint32_t i = 0; i < top.n; i++) {
-    struct tombola__freedom one = {.length = 0};
-    const struct tombola__thread t = m->threads[top.first + i];
-    if (!freedom_of(m, &t, &one) || !one.length || worth(&one) <= best) continue;
-    best = worth(&one);
-    *out = one;
-  }
-  return best > 0;
-}
-
-const struct tombola__thread *tombola__machine_readings(const struct tombola__machine *m, size_t *n) {
-  const struct level top = m->levels[m->n_levels - 1];
-  *n = top.n;
-  return m->threads + top.first;
-}
-
-void tombola__machine_key(struct tombola__machine *m, size_t horizon, uint64_t key[2]) {
-  const struct level top = m->levels[m->n_levels - 1];
-  key[0] = top.n;
-  key[1] = m->program.part;
-  for (uint32_t i = 0; i < top.n; i++) {
-    const struct tombola__thread t = m->threads[top.first + i];
-    uint64_t one[2] = {t.part, t.kind};
-    switch ((enum tombola__part)t.part) {
-    case TOMBOLA__JSON: tombola__json_key(m, &t, horizon, one); break;
-    case TOMBOLA__RULES: tombola__rules_key(m, &t, horizon, one); break;
-    case TOMBOLA__MIX: tombola__mix_key(m, &t, horizon, one); break;
-    case TOMBOLA__DONE: break;
-    }
-    key[0] += tombola__mix(one[0], t.part); /* a sum: the order of the threads says nothing */
-    key[1] += tombola__mix(one[1], t.part);
-  }
-}
-
-bool tombola__machine_engaged(const struct tombola__machine *m) {
-  const struct level top = m->levels[m->n_levels - 1];
-  for (uint32_t i = 0; i < top.n; i++) {
-    const struct tombola__thread t = m->threads[top.first + i];
-    if (t.part != TOMBOLA__MIX || tombola__mix_engaged(m, &t)) return true;
   }
   return false;
 }

@@ -55,11 +55,18 @@ void tombola__machine_free(struct tombola__machine *m);
 bool tombola__machine_push(struct tombola__machine *m, uint8_t byte);
 void tombola__machine_pop(struct tombola__machine *m, size_t bytes);
 
+/* Reads a token: the readings go on that read its bytes (`read` 0: none does), and those that await it as a whole. The
+ * number of levels, which is that of the bytes, 1 for none; what is between them has no places, so only all of them may
+ * be popped. 0 as with push. */
+size_t tombola__machine_push_token(struct tombola__machine *m, uint32_t token, const char *bytes,
+                                   size_t length, bool read);
+
 /* Bytes read; while a byte is being read, those in front of it: it is text[length] then. */
 size_t tombola__machine_length(const struct tombola__machine *m);
 const uint8_t *tombola__machine_text(const struct tombola__machine *m);
 bool tombola__machine_complete(const struct tombola__machine *m); /* the text may end here */
-bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte may follow */
+bool tombola__machine_can_go_on(struct tombola__machine *m);      /* some byte, or token, may follow */
+bool tombola__machine_awaits(const struct tombola__machine *m);   /* some reading awaits a token as a whole */
 
 /* Texts of code points that may all follow here (in a JSON string without those that need an escape): what of a
  * vocabulary is allowed without looking at it. False: none. */
@@ -124,6 +131,10 @@ bool tombola__rules_freedom(struct tombola__machine *m, const struct tombola__th
                             struct tombola__freedom *out);
 void tombola__rules_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,
                         uint64_t key[2]);
+/* Whether the place, of any part, awaits a token as a whole, *token or when *negated any other: no byte steps it. */
+bool tombola__rules_awaits(const struct tombola__thread *thread, uint32_t *token, bool *negated);
+/* Goes on behind the token. */
+void tombola__rules_take(struct tombola__machine *m, const struct tombola__thread *thread, uint32_t token);
 
 void tombola__mix_start(struct tombola__machine *m, const struct tombola__mix *mix,
                         const struct tombola__frame *up);
@@ -140,9 +151,11 @@ bool tombola__mix_engaged(const struct tombola__machine *m, const struct tombola
 
 /* ---- compiling what isn't JSON ---- */
 
-/* FORMAT (offset: where), UNSUPPORTED (left recursion, by the rule's name), the store's status. */
+/* `vocabulary`: of tokens that are elements, which without one (NULL) are UNSUPPORTED. FORMAT (offset: where),
+ * UNSUPPORTED (left recursion, by the rule's name), the store's status. */
 enum tombola_status tombola__gbnf(struct tombola__store *s, const char *text, size_t length, const char *root,
-                                  const struct tombola__rules **out, struct tombola_error *error);
+                                  const tombola_vocabulary *vocabulary, const struct tombola__rules **out,
+                                  struct tombola_error *error);
 /* The rules that are one language. */
 const struct tombola__rules *tombola__rules_of(struct tombola__store *s, tombola__lang lang);
 

@@ -5,6 +5,7 @@
 
 #include "grammar.h"
 #include "outlook.h"
+#include "token.h"
 
 /* Where allowed tokens go. */
 struct sink {
@@ -148,26 +149,38 @@ static void fill(struct sink *sink, struct tombola__machine *m) {
 
 /* ---- tokens that aren't in the tries ---- */
 
-bool tombola__special_push(struct tombola_grammar *grammar, struct tombola__machine *machine,
-                           const struct tombola__special *special) {
+/* Whether a special token's bytes may be read where the machine is. */
+static bool reads_special(struct tombola_grammar *grammar, struct tombola__machine *m,
+                          const struct tombola__special *special) {
   size_t length, n = 0;
   const char *const bytes = tombola_vocabulary_bytes(grammar->trie->vocabulary, special->token, &length);
-  const bool engaged = tombola__machine_engaged(machine);
-  while (n < length && tombola__machine_push(machine, (uint8_t)bytes[n]))
+  const bool engaged = tombola__machine_engaged(m);
+  while (n < length && tombola__machine_push(m, (uint8_t)bytes[n]))
     n++;
-  if (n == length) {
-    if (special->trigger && !engaged) return true;
-    if (special->end && engaged && !tombola__machine_engaged(machine)) return true;
-  }
-  tombola__machine_pop(machine, n);
-  return false;
+  const bool begins = special->trigger && !engaged;
+  const bool fits = n == length && (begins || (special->end && engaged && !tombola__machine_engaged(m)));
+  tombola__machine_pop(m, n);
+  return fits;
 }
 
-const struct tombola__special *tombola__special_of(const struct tombola_grammar *grammar,
-                                                   tombola_token token) {
+static const struct tombola__special *special_of(const struct tombola_grammar *grammar, tombola_token token) {
   for (size_t i = 0; i < grammar->n_specials; i++)
     if (grammar->specials[i].token == token) return &grammar->specials[i];
   return NULL;
+}
+
+size_t tombola__token_push(struct tombola_grammar *grammar, struct tombola__machine *machine,
+                           tombola_token token) {
+  const tombola_trie *const trie = grammar->trie;
+  if (!tombola__token_is_matchable(trie->vocabulary, (uint32_t)token)) return 0;
+  size_t length;
+  const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, token, &length);
+  bool read = length > 0 && length <= trie->longest;
+  if (tombola_vocabulary_flags(trie->vocabulary, token) & TOMBOLA_TOKEN_SPECIAL) {
+    const struct tombola__special *const special = special_of(grammar, token);
+    read = special && reads_special(grammar, machine, special);
+  }
+  return tombola__machine_push_token(machine, (uint32_t)token, bytes, length, read);
 }
 
 static void allow_ends(struct sink *sink) {
@@ -178,13 +191,42 @@ static void allow_ends(struct sink *sink) {
 }
 
 static void allow_specials(struct sink *sink, struct tombola_grammar *grammar, struct tombola__machine *m) {
-  for (size_t i = 0; i < grammar->n_specials; i++) {
-    size_t length;
-    if (!tombola__special_push(grammar, m, &grammar->specials[i])) continue;
-    (void)tombola_vocabulary_bytes(grammar->trie->vocabulary, grammar->specials[i].token, &length);
-    tombola__machine_pop(m, length);
-    allow(sink, (uint32_t)grammar->specials[i].token);
+  for (size_t i = 0; i < grammar->n_specials; i++)
+    if (reads_special(grammar, m, &grammar->specials[i])) allow(sink, (uint32_t)grammar->specials[i].token);
+}
+
+/* ---- tokens that are taken as a whole ---- */
+
+/* Those that places await by name. */
+static void allow_awaited(struct sink *sink, struct tombola__machine *m) {
+  size_t n;
+  const struct tombola__thread *const threads = tombola__machine_readings(m, &n);
+  for (size_t i = 0; i < n; i++) {
+    uint32_t token;
+    bool negated;
+    if (!tombola__rules_awaits(&threads[i], &token, &negated)) continue;
+    if (!(sink->room->words[token / 32] >> token % 32 & 1)) allow(sink, token);
   }
+}
+
+/* Where a place awaits any token but one nothing has to be walked: that one is tried. False: there is no such place. */
+static bool allow_all_but_one(struct sink *sink, struct tombola_grammar *grammar,
+                              struct tombola__machine *m) {
+  size_t n, i = 0;
+  uint32_t token = 0;
+  bool negated = false;
+  const struct tombola__thread *const threads = tombola__machine_readings(m, &n);
+  while (i < n && !(tombola__rules_awaits(&threads[i], &token, &negated) && negated))
+    i++;
+  if (i == n) return false;
+  memcpy(sink->room->words, sink->trie->matchable, sink->trie->words * sizeof *sink->room->words);
+  sink->many = true;
+  sink->room->dirty = true;
+  if (token >= sink->trie->count) return true;
+  const size_t levels = tombola__token_push(grammar, m, (tombola_token)token);
+  tombola__machine_pop(m, levels);
+  if (!levels) sink->room->words[token / 32] &= ~((uint32_t)1 << token % 32);
+  return true;
 }
 
 /* ---- the room ---- */
@@ -331,9 +373,10 @@ enum tombola_status tombola__mask_at(struct tombola_grammar *grammar, struct tom
   }
   struct sink sink = {.trie = trie, .room = room, .is_json = grammar->program.part == TOMBOLA__JSON};
   clear_room(trie, room);
-  if (machine) {
+  if (machine && !allow_all_but_one(&sink, grammar, machine)) {
     fill(&sink, machine);
     allow_specials(&sink, grammar, machine);
+    allow_awaited(&sink, machine);
   }
   if (!machine || tombola__machine_complete(machine)) allow_ends(&sink);
   if (sink.many) room->dirty = true;

@@ -4,14 +4,21 @@
 
 #include "grammar.h"
 
-#define END_TOKEN UINT32_MAX /* in place of an accept's number of bytes */
+#define END_TOKEN UINT32_MAX /* in place of an accept's number of levels */
+#define NO_TOKEN  (-1)
+
+/* What can be taken back. */
+struct accept {
+  uint32_t levels;     /* of the machine, or END_TOKEN */
+  tombola_token token; /* NO_TOKEN: bytes */
+};
 
 struct tombola_matcher {
   struct tombola_allocator allocator;
   struct tombola_grammar *grammar;
   struct tombola__machine *machine;
   struct tombola__mask_room room;
-  uint32_t *accepts; /* bytes of each accept, or END_TOKEN */
+  struct accept *accepts;
   size_t n_accepts, accepts_room;
   size_t n_ends; /* END_TOKENs among them */
   bool thinking;
@@ -94,7 +101,7 @@ enum tombola_status tombola_matcher_mask(tombola_matcher *matcher, struct tombol
 static bool reserve(tombola_matcher *matcher) {
   if (matcher->n_accepts < matcher->accepts_room) return true;
   const size_t room = matcher->accepts_room ? 2 * matcher->accepts_room : 256;
-  uint32_t *const accepts =
+  struct accept *const accepts =
       tombola__resize(&matcher->allocator, matcher->accepts, matcher->accepts_room, room, sizeof *accepts);
   if (!accepts) return false;
   matcher->accepts = accepts;
@@ -102,10 +109,10 @@ static bool reserve(tombola_matcher *matcher) {
   return true;
 }
 
-static enum tombola_status accepted_one(tombola_matcher *matcher, uint32_t bytes) {
-  matcher->accepts[matcher->n_accepts++] = bytes;
+static enum tombola_status accepted_one(tombola_matcher *matcher, uint32_t levels, tombola_token token) {
+  matcher->accepts[matcher->n_accepts++] = (struct accept){levels, token};
   matcher->has_mask = false;
-  if (bytes == END_TOKEN) matcher->n_ends++;
+  if (levels == END_TOKEN) matcher->n_ends++;
   return TOMBOLA_OK;
 }
 
@@ -143,7 +150,7 @@ enum tombola_status tombola_matcher_accept_bytes(tombola_matcher *matcher, const
     if (status) return status;
   }
   if (accepted) *accepted = length;
-  return accepted_one(matcher, (uint32_t)fit);
+  return accepted_one(matcher, (uint32_t)fit, NO_TOKEN);
 }
 
 static enum tombola_status not_allowed(tombola_token token, const char *why, struct tombola_error *error) {
@@ -151,18 +158,25 @@ static enum tombola_status not_allowed(tombola_token token, const char *why, str
                        (long)token, why);
 }
 
-/* A special token, where a MIX may have it. */
-static enum tombola_status accept_special(tombola_matcher *matcher, tombola_token token, size_t length,
-                                          struct tombola_error *error) {
-  const struct tombola__special *const special = tombola__special_of(matcher->grammar, token);
-  if (!special) return not_allowed(token, "it is a special token", error);
+/* Reads a token; *levels is 0 when it isn't allowed. */
+static enum tombola_status read_token(tombola_matcher *matcher, tombola_token token, size_t *levels,
+                                      struct tombola_error *error) {
   lock(matcher);
-  const bool fits = tombola__special_push(matcher->grammar, matcher->machine, special);
-  enum tombola_status failure = store_failed(matcher, error);
-  if (fits && failure) tombola__machine_pop(matcher->machine, length);
+  *levels = tombola__token_push(matcher->grammar, matcher->machine, token);
+  const enum tombola_status failure = store_failed(matcher, error);
+  if (failure) tombola__machine_pop(matcher->machine, *levels);
   unlock(matcher);
-  if (failure) return failure;
-  return fits ? accepted_one(matcher, (uint32_t)length) : not_allowed(token, "it is a special token", error);
+  return failure;
+}
+
+/* Why a token that isn't allowed isn't. */
+static const char *reason(const tombola_trie *trie, tombola_token token) {
+  size_t length;
+  const unsigned flags = tombola_vocabulary_flags(trie->vocabulary, token);
+  (void)tombola_vocabulary_bytes(trie->vocabulary, token, &length);
+  if (flags & TOMBOLA_TOKEN_UNUSED) return "it is an unused one";
+  if (flags & TOMBOLA_TOKEN_SPECIAL) return "it is a special token";
+  return length == 0 ? "it has no bytes" : "its bytes don't fit";
 }
 
 enum tombola_status tombola_matcher_accept(tombola_matcher *matcher, tombola_token token,
@@ -172,39 +186,34 @@ enum tombola_status tombola_matcher_accept(tombola_matcher *matcher, tombola_tok
     return tombola__fail(error, TOMBOLA_UNSUPPORTED, "trie",
                          "the grammar was made without a trie: it knows no tokens");
   if (!reserve(matcher)) return tombola__no_memory(error);
-  if (matcher->thinking) return accepted_one(matcher, 0);
+  if (matcher->thinking) return accepted_one(matcher, 0, token);
   if (token < 0 || (size_t)token >= trie->count)
     return not_allowed(token, "the vocabulary doesn't have it", error);
-  size_t length, fit;
-  const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, token, &length);
-  const unsigned flags = tombola_vocabulary_flags(trie->vocabulary, token);
-  if (flags & TOMBOLA_TOKEN_END)
-    return tombola_matcher_is_complete(matcher) ? accepted_one(matcher, END_TOKEN)
+  if (tombola_vocabulary_flags(trie->vocabulary, token) & TOMBOLA_TOKEN_END)
+    return tombola_matcher_is_complete(matcher) ? accepted_one(matcher, END_TOKEN, token)
                                                 : not_allowed(token, "the text isn't complete", error);
   if (matcher->n_ends) return not_allowed(token, "an end token was accepted", error);
-  if (length == 0 || length > trie->longest)
-    return not_allowed(token, "it has no bytes that could be part of it", error);
-  if (flags & TOMBOLA_TOKEN_UNUSED) return not_allowed(token, "it is an unused one", error);
-  if (flags & TOMBOLA_TOKEN_SPECIAL) return accept_special(matcher, token, length, error);
-  const enum tombola_status status = read_bytes(matcher, bytes, length, &fit, error);
-  if (status == TOMBOLA_INVALID_ARGUMENT) return not_allowed(token, "its bytes don't fit", error);
-  return status ? status : accepted_one(matcher, (uint32_t)length);
+  size_t levels;
+  const enum tombola_status status = read_token(matcher, token, &levels, error);
+  if (status) return status;
+  return levels ? accepted_one(matcher, (uint32_t)levels, token)
+                : not_allowed(token, reason(trie, token), error);
 }
 
 /* ---- going back ---- */
 
 enum tombola_status tombola_matcher_rollback(tombola_matcher *matcher, size_t n) {
   if (n > matcher->n_accepts) return TOMBOLA_OUT_OF_RANGE;
-  size_t bytes = 0;
+  size_t levels = 0;
   for (size_t i = 0; i < n; i++) {
-    const uint32_t here = matcher->accepts[--matcher->n_accepts];
+    const uint32_t here = matcher->accepts[--matcher->n_accepts].levels;
     if (here == END_TOKEN)
       matcher->n_ends--;
     else
-      bytes += here;
+      levels += here;
   }
   lock(matcher);
-  tombola__machine_pop(matcher->machine, bytes);
+  tombola__machine_pop(matcher->machine, levels);
   unlock(matcher);
   if (n > 0) matcher->has_mask = false;
   return TOMBOLA_OK;
@@ -221,9 +230,10 @@ void tombola_matcher_reset(tombola_matcher *matcher) {
 
 /* ---- looking ---- */
 
-/* The only byte that can follow, read; -1: none, or more than one. */
+/* The only byte that can follow, read; -1: none, more than one, or a token. */
 static int only_byte(struct tombola__machine *m) {
   int only = -1;
+  if (tombola__machine_awaits(m)) return -1;
   for (int byte = 0; byte < 256; byte++) {
     if (!tombola__machine_push(m, (uint8_t)byte)) continue;
     tombola__machine_pop(m, 1);
@@ -261,14 +271,27 @@ int tombola_matcher_is_complete(const tombola_matcher *matcher) {
   return complete;
 }
 
-/* Reads what another has read. */
+/* Reads what another has read, token by token: it matters which bytes were one. */
+static enum tombola_status replay_accepts(tombola_matcher *matcher, const tombola_matcher *from,
+                                          struct tombola_error *error) {
+  const char *text = (const char *)tombola__machine_text(from->machine);
+  enum tombola_status status = TOMBOLA_OK;
+  for (size_t i = 0; i < from->n_accepts && !status; i++) {
+    const struct accept a = from->accepts[i];
+    size_t n;
+    if (a.levels == 0 || a.levels == END_TOKEN) continue;
+    status = a.token == NO_TOKEN ? read_bytes(matcher, text, a.levels, &n, error)
+                                 : read_token(matcher, a.token, &n, error);
+    text += a.levels;
+  }
+  return status;
+}
+
 static enum tombola_status replay(tombola_matcher *matcher, const tombola_matcher *from,
                                   struct tombola_error *error) {
-  size_t fit;
   matcher->accepts = tombola__new(&matcher->allocator, from->accepts_room, sizeof *matcher->accepts);
   if (!matcher->accepts) return tombola__no_memory(error);
-  const enum tombola_status status = read_bytes(matcher, (const char *)tombola__machine_text(from->machine),
-                                                tombola__machine_length(from->machine), &fit, error);
+  const enum tombola_status status = replay_accepts(matcher, from, error);
   if (status) return status;
   if (from->n_accepts) memcpy(matcher->accepts, from->accepts, from->n_accepts * sizeof *matcher->accepts);
   matcher->accepts_room = from->accepts_room;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading by rules. A place is an element that is a language, its state, and the bytes of a character that isn't whole
- * yet; around it is the frame of the innermost open rule. A frame is shared by all that begin its rule at one point of
+ * yet; or an element that is a token, which is taken as a whole. Around it is the frame of the innermost open rule. A frame is shared by all that begin its rule at one point of
  * the text and lists where each of them goes on (a graph-structured stack: Tomita, 1985), so that many readings cost
  * what few do. A call at the end of a production has no frame of its own: recursion to the right takes no room.
  *
@@ -17,6 +17,9 @@ struct begun {
 };
 
 enum { NEXT, REPEAT, HERE };
+
+#define AWAITS \
+  1 /* a place's phase: its element is a token. Of a character's bytes it is their number, from 2 */
 
 /* Where a rule goes on when it has ended. */
 struct link {
@@ -170,6 +173,12 @@ static void emit(struct tombola__machine *m, const struct tombola__frame *up, ui
   tombola__machine_emit(m, &place);
 }
 
+static void emit_awaiting(struct tombola__machine *m, const struct tombola__frame *up, uint32_t position) {
+  const struct tombola__thread place = {
+      .up = up, .part = TOMBOLA__RULES, .phase = AWAITS, .a = position, .b = TOMBOLA__LANG_NONE};
+  tombola__machine_emit(m, &place);
+}
+
 /* Makes the places that begin at an element, and behind it as far as elements may be empty. True at the end of the
  * production. Where a call was begun already, so was what is behind it. */
 static bool pass(struct tombola__machine *m, struct call *up, uint32_t position) {
@@ -178,6 +187,7 @@ static bool pass(struct tombola__machine *m, struct call *up, uint32_t position)
     switch (e->kind) {
     case TOMBOLA__ELEMENT_END: return true;
     case TOMBOLA__ELEMENT_LANG: emit(m, &up->head, position, e->target); break;
+    case TOMBOLA__ELEMENT_TOKEN: emit_awaiting(m, &up->head, position); break;
     case TOMBOLA__ELEMENT_CALL:
       if (!begin_call(m, up, position)) return false;
       break;
@@ -250,13 +260,16 @@ void tombola__rules_start(struct tombola__machine *m, const struct tombola__rule
 
 /* ---- a byte ---- */
 
+static void go_on_behind(struct tombola__machine *m, const struct tombola__thread *thread) {
+  struct call *const up = call_of(thread->up);
+  if (pass(m, up, thread->a + 1)) return_to(m, up);
+}
+
 /* The language has read a character. Where nothing can follow it there is no place. */
 static void put(struct tombola__machine *m, const struct tombola__thread *thread, tombola__lang next,
                 bool accepts) {
   if (next != TOMBOLA__LANG_EMPTY) emit(m, thread->up, thread->a, next);
-  if (!accepts) return;
-  struct call *const up = call_of(thread->up);
-  if (pass(m, up, thread->a + 1)) return_to(m, up);
+  if (accepts) go_on_behind(m, thread);
 }
 
 static void step_character(struct tombola__machine *m, const struct tombola__thread *thread,
@@ -272,7 +285,7 @@ static void step_piece(struct tombola__machine *m, const struct tombola__thread 
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   struct tombola__thread next = *thread;
   if (thread->phase) {
-    if ((byte & 0xC0) != 0x80) return;
+    if (thread->phase == AWAITS || (byte & 0xC0) != 0x80) return;
     next.c = thread->c << 6 | (byte & 0x3F);
     next.d = thread->d - 1;
   } else {
@@ -308,6 +321,24 @@ void tombola__rules_step(struct tombola__machine *m, const struct tombola__threa
     put(m, thread, next, table->accepts);
   else
     step_character(m, thread, byte);
+}
+
+/* ---- a token ---- */
+
+bool tombola__rules_awaits(const struct tombola__thread *thread, uint32_t *token, bool *negated) {
+  if (thread->part != TOMBOLA__RULES || thread->phase != AWAITS) return false;
+  const struct tombola__element *const e = element_at(call_of(thread->up), thread->a);
+  *token = e->target;
+  *negated = e->negated;
+  return true;
+}
+
+void tombola__rules_take(struct tombola__machine *m, const struct tombola__thread *thread, uint32_t token) {
+  uint32_t awaited;
+  bool negated;
+  if (!tombola__rules_awaits(thread, &awaited, &negated) || (token == awaited) == negated) return;
+  find_key(call_of(thread->up));
+  go_on_behind(m, thread);
 }
 
 /* ---- asking ---- */

@@ -10,14 +10,16 @@
 
 enum tombola__element_kind {
   TOMBOLA__ELEMENT_END,
-  TOMBOLA__ELEMENT_LANG,  /* a text of the language `target` */
-  TOMBOLA__ELEMENT_CALL,  /* the rule `target` */
-  TOMBOLA__ELEMENT_REPEAT /* the rule `target`, min to max times */
+  TOMBOLA__ELEMENT_LANG,   /* a text of the language `target` */
+  TOMBOLA__ELEMENT_CALL,   /* the rule `target` */
+  TOMBOLA__ELEMENT_REPEAT, /* the rule `target`, min to max times */
+  TOMBOLA__ELEMENT_TOKEN   /* the token `target`, or when negated any other; there is one */
 };
 
 struct tombola__element {
   uint8_t kind;
   bool nullable; /* the empty text is one of its texts */
+  bool negated;  /* TOKEN */
   uint32_t target;
   uint32_t min, max; /* REPEAT; max may be TOMBOLA__LANG_UNBOUNDED */
 };

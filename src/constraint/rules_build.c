@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From rules as they are written to rules that can be read: what isn't recursive becomes languages, what has no finite
+/* From rules as they are written to rules that can be read: what isn't recursive and has no tokens becomes languages, what has no finite
  * text goes, what may be empty is marked, and left recursion, with which reading from the left has no end, is refused.
  * No step of it recurses by the grammar: its size is the caller's. */
 #include <string.h>
@@ -120,7 +120,7 @@ static tombola__lang row_of(const struct build *b, uint32_t begin, uint32_t end)
 }
 
 static bool is_regular(const struct build *b, const struct tombola__element *e) {
-  return !calls(e) || b->regular[e->target];
+  return e->kind != TOMBOLA__ELEMENT_TOKEN && (!calls(e) || b->regular[e->target]);
 }
 
 static uint32_t end_of(const struct tombola__rules *r, uint32_t position) {
@@ -129,8 +129,8 @@ static uint32_t end_of(const struct tombola__rules *r, uint32_t position) {
   return position;
 }
 
-/* Gives a rule its language, when it has one: not when it is recursive, for the first of a circle uses one that has
- * none yet. `langs` has room for its productions. */
+/* Gives a rule its language, when it has one: not when it has tokens, nor when it is recursive, for the first of a circle
+ * uses one that has none yet. `langs` has room for its productions. */
 static void find_lang(struct build *b, uint32_t rule, tombola__lang *langs) {
   const struct tombola__rules *const r = b->rules;
   const uint32_t begin = r->rules[rule].begin, end = r->rules[rule].end;
@@ -250,7 +250,7 @@ static void prepare(struct build *b, struct marking *m, has_fn has) {
       m->stop[k] = stop;
       if (e->kind == TOMBOLA__ELEMENT_END || has(b->store, e)) continue;
       m->missing[stop]++;
-      if (e->kind == TOMBOLA__ELEMENT_LANG) continue; /* never will */
+      if (e->kind == TOMBOLA__ELEMENT_LANG || e->kind == TOMBOLA__ELEMENT_TOKEN) continue; /* never will */
       m->next[k] = m->head[e->target];
       m->head[e->target] = k + 1;
     }
@@ -286,8 +286,8 @@ static bool may_be_empty(struct tombola__store *s, const struct tombola__element
 }
 
 static bool has_text(struct tombola__store *s, const struct tombola__element *e) {
-  return e->kind == TOMBOLA__ELEMENT_LANG ? !tombola__lang_is_none(s, e->target)
-                                          : e->kind == TOMBOLA__ELEMENT_REPEAT && e->min == 0;
+  if (e->kind == TOMBOLA__ELEMENT_LANG) return !tombola__lang_is_none(s, e->target);
+  return e->kind == TOMBOLA__ELEMENT_TOKEN || (e->kind == TOMBOLA__ELEMENT_REPEAT && e->min == 0);
 }
 
 static bool find_nullable(struct build *b) {

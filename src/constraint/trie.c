@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "token.h"
+
 #define BUCKETS     ((size_t)1 << 16)
 #define MOST_LENGTH (((size_t)1 << 24) - 1) /* of a token: its depth must fit into a node */
 
@@ -227,6 +229,16 @@ static bool write_tries(tombola_trie *trie, const struct tombola__trie_entry *so
   return trie->nodes != NULL;
 }
 
+static bool find_matchable(tombola_trie *trie) {
+  trie->matchable = tombola__new(&trie->allocator, trie->words, sizeof *trie->matchable);
+  if (!trie->matchable) return false;
+  for (uint32_t token = 0; token < trie->count; token++)
+    trie->matchable[token / 32] |= (uint32_t)tombola__token_is_matchable(trie->vocabulary, token)
+                                   << token % 32;
+  trie->size += trie->words * sizeof *trie->matchable;
+  return true;
+}
+
 static bool build(tombola_trie *trie) {
   struct tombola__trie_entry *const a = tombola__new(&trie->allocator, trie->count, sizeof *a);
   struct tombola__trie_entry *const b = tombola__new(&trie->allocator, trie->count, sizeof *b);
@@ -257,7 +269,7 @@ enum tombola_status tombola_trie_new(const tombola_vocabulary *vocabulary,
   trie->count = tombola_vocabulary_count(vocabulary);
   trie->words = (trie->count + 31) / 32;
   trie->size = sizeof *trie;
-  if (!build(trie)) {
+  if (!find_matchable(trie) || !build(trie)) {
     tombola_trie_free(trie);
     return tombola__no_memory(error);
   }
@@ -268,7 +280,7 @@ enum tombola_status tombola_trie_new(const tombola_vocabulary *vocabulary,
 void tombola_trie_free(tombola_trie *trie) {
   if (!trie) return;
   const struct tombola_allocator allocator = trie->allocator;
-  void *const held[] = {trie->nodes, trie->same,      trie->groups,
+  void *const held[] = {trie->nodes, trie->same,      trie->groups,     trie->matchable,
                         trie->plain, trie->long_ones, trie->plain_masks};
   for (size_t i = 0; i < TOMBOLA__COUNT(held); i++)
     tombola__free(&allocator, held[i]);

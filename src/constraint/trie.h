@@ -62,6 +62,7 @@ struct tombola_trie {
   size_t most_characters;           /* of a plain token */
   struct tombola__plain *long_ones; /* plain tokens of more than MASK_LENGTHS characters, by rising number */
   size_t n_long;
+  uint32_t *matchable;   /* a mask: what an element that is a token can match (token.h) */
   uint32_t *plain_masks; /* MASK_LENGTHS masks: plain tokens of at most 1, 2, … characters */
 };
 

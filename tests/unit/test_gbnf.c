@@ -22,7 +22,7 @@ static enum tombola_status start_with(struct reader *r, const char *grammar, siz
   struct tombola__program program = {.part = TOMBOLA__RULES};
   r->machine = NULL;
   assert_int_equal(tombola__store_new(&r->store, limits, NULL, NULL), TOMBOLA_OK);
-  enum tombola_status status = tombola__gbnf(&r->store, grammar, length, root, &program.rules, error);
+  enum tombola_status status = tombola__gbnf(&r->store, grammar, length, root, NULL, &program.rules, error);
   if (status) return status;
   return tombola__machine_new(&r->store, &program, NULL, &r->machine);
 }
@@ -422,7 +422,7 @@ static void every_allocation_may_fail(void **state) {
     struct tombola__store s;
     enum tombola_status status = tombola__store_new(&s, NULL, support_allocator_use(&a), NULL);
     if (!status) {
-      status = tombola__gbnf(&s, grammar, sizeof grammar - 1, NULL, &program.rules, NULL);
+      status = tombola__gbnf(&s, grammar, sizeof grammar - 1, NULL, NULL, &program.rules, NULL);
       if (!status) status = tombola__machine_new(&s, &program, &a.allocator, &m);
       for (const char *c = "a(b(b)b)b-ab"; !status && *c; c++)
         if (!tombola__machine_push(m, (uint8_t)*c)) status = s.status;

@@ -34,7 +34,7 @@ static enum tombola_status start_with(struct reader *r, const struct rule *rules
     p->formula = TOMBOLA__TRUE;
     if (rules[i].grammar[0])
       assert_int_equal(
-          tombola__gbnf(&r->store, rules[i].grammar, strlen(rules[i].grammar), NULL, &p->rules, error),
+          tombola__gbnf(&r->store, rules[i].grammar, strlen(rules[i].grammar), NULL, NULL, &p->rules, error),
           TOMBOLA_OK);
     parts[i].trigger = (struct tombola_bytes){rules[i].trigger, strlen(rules[i].trigger)};
     if (rules[i].end) parts[i].end = (struct tombola_bytes){rules[i].end, strlen(rules[i].end)};

@@ -1,76 +1,257 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Answers in a fixed form, from the command line: a model whose rows look random answers under each kind of constraint."""
+"""Constraints from the outside: the flags of run and chat, and `schema check`."""
 import json
-import os
-import re
 
 import support
 
-EXAMPLES = os.path.join(os.environ["TOMBOLA_SOURCE"], "examples")
+PERSON = {"type": "object", "properties": {"name": {"enum": ["Ann", "Bob"]}, "age": {"enum": [30, 41]}},
+          "required": ["name", "age"], "additionalProperties": False}
 
 
-class Constraint(support.Case):
-    def answer(self, *arguments, tokens=2000, seeds=range(3), **members):
-        """The answers of a model that says anything, with several seeds; each must have ended by itself."""
-        model = self.script(*members.pop("pieces", ()), steps=[], hash=11, **members)
-        for seed in seeds:
-            result = self.call("run", "-m", model, "-p", "a", "--temperature", "1", "--seed", str(seed),
-                               "--max-tokens", str(tokens), "--ctx", "8192", "--stats", "json", *arguments)
-            self.check(result, 0)
-            self.assertIn(b'"end_token"', result.stderr)
-            yield result.stdout.decode()
+class Answers(support.Case):
+    def run_with(self, pieces, *flags, **members):
+        model = self.script(*pieces, template=None, **members)
+        return self.call("run", "-m", model, "-p", "hi", "--greedy", *flags)
+
+    def check_answer(self, expected, pieces, *flags, **members):
+        result = self.run_with(pieces, *flags, **members)
+        self.check(result, 0, expected + "\n")
+        return result
 
     def test_schema(self):
-        path = os.path.join(EXAMPLES, "city.json")
-        with open(path, encoding="utf-8") as file:
-            schema = file.read()
-        for given in (path, schema):
-            for text in self.answer("--json-schema", given, "--json-whitespace", "none"):
-                value = json.loads(text)
-                self.assertEqual(set(value), {"city", "sights"})
-                self.assertLessEqual(len(value["city"]), 20)
-                self.assertIn(len(value["sights"]), (2, 3))
+        schema, pieces = json.dumps(PERSON), ("nonsense", '{"name":', '"', "B", "ob", '","age":', "41", "}")
+        strict = ("--json-whitespace", "none")
+        # The first wish can't be: the brace is the only one, after which the model is a step ahead.
+        self.check_answer('{"name":"Bob","age":41}', pieces[1:], "--json-schema", schema, *strict)
+        self.check_answer('{"name":"Bob","age":41}', pieces[1:], "--json-schema", self.write("s.json", schema), *strict)
+        self.check_answer('{"name":"Bob","age":41}', pieces[1:], "-j", schema, *strict)
+        result = self.check_answer('{"name":"Bob","age":41}', pieces[1:], "-j", schema, *strict, "--timings")
+        self.assertRegex(result.stderr.decode(), r"sampling \d\.\d{4} ms, constraint \d\.\d{4} ms, text")
+        result = self.run_with(pieces[1:], "-j", schema, *strict, "--stats", "json")
+        stats = json.loads(result.stderr.splitlines()[-1])["stats"]
+        self.assertGreater(stats["constraint_seconds"], 0)
+        self.assertEqual(stats["dead_ends"], 0)
+        self.assertEqual(stats["jumped_tokens"], 0)
+        plain = json.loads(self.run_with(["a"], "--stats", "json").stderr.splitlines()[-1])["stats"]
+        self.assertNotIn("constraint_seconds", plain)
 
-    def test_regex_and_choice(self):
-        for text in self.answer("--regex", r"\d{4}-\d{2}"):
-            self.assertRegex(text, r"^\d{4}-\d{2}\n?$")
-        for text in self.answer("--choice", "yes", "--choice", "no, never"):
-            self.assertIn(text.rstrip("\n"), ("yes", "no, never"))
+    def test_schema_true(self):
+        self.check_answer("true", ["true"], "-j", "true")
+        self.check_answer("[1]", ["[", "1", "]"], "-j", " {} ")
 
-    def test_grammar_files(self):
-        forms = {"arithmetic.gbnf": r"([-a-z0-9_+*/()= ]+\n)+", "list.gbnf": r"(- [^\n]+\n){1,20}",
-                 "chess.gbnf": r"1\. \S+ \S+\n([1-9][0-9]?\. \S+( \S+)?\n)*(1-0|0-1|1/2-1/2)?"}
-        for name, form in forms.items():
-            # End tokens are likely, so that lines and lists end in time.
-            biases = [flag for token in (0, 2, 97) for flag in ("--logit-bias", f"{token}+3")]
-            for text in self.answer("--grammar-file", os.path.join(EXAMPLES, "grammars", name), *biases):
-                self.assertTrue(re.fullmatch(form + r"\n?", text), (name, text))
+    def test_order(self):
+        pieces = ('{"', "age", '":30,"', "name", '":"Ann"}')
+        schema, strict = json.dumps(PERSON), ("--json-whitespace", "none")
+        self.check_answer('{"age":30,"name":"Ann"}', pieces, "-j", schema, *strict)
+        result = self.run_with(pieces, "-j", schema, *strict, "--json-order", "declared")
+        self.assertFalse(result.stdout.startswith(b'{"a'), result.stdout)
+        self.check_answer('{"age":30,"name":"Ann"}', pieces, "-j", schema, "--whitespace", "any", "--order", "any")
 
-    def test_grammar_text(self):
-        for text in self.answer("--grammar", 'root ::= "a" ("b" | "c"){2,3} "."'):
-            self.assertRegex(text, r"^a[bc]{2,3}\.\n?$")
+    def test_object(self):
+        self.check_answer('{"a":1}', ["[", '{"a":', "1", "}"][1:], "--json-object")
+        result = self.run_with(["no", "[", "}"], "--json-object", "-n", "3", "--json-whitespace", "none")
+        self.assertTrue(result.stdout.startswith(b"{"), result.stdout)
 
-    def test_what_is_wrong(self):
-        model = self.script("x")
-        run = ("run", "-m", model, "-p", "a")
-        self.check(self.call(*run, "--regex", "a", "--choice", "b"), 2, None, "one constraint")
-        self.check(self.call(*run, "--regex", "a(b"), 2, None, "--regex", "byte 1")
-        self.check(self.call(*run, "--grammar", "root ::= b"), 2, None, "--grammar", "line 1")
-        self.check(self.call(*run, "--grammar-file", self.path("none")), 1, None, "none")
-        self.check(self.call(*run, "--json-schema", '{"format": "idn-email"}'), 2, None, "/format", "idn-email")
+    def test_white_space(self):
+        self.check_answer('{   "a":1}', ["{", " ", " ", " ", '"a":1', "}"], "--json-object", "--json-whitespace", "3")
+        result = self.run_with(["{", " ", " ", " ", '"a":1', "}"], "--json-object", "--json-whitespace", "2")
+        self.assertFalse(result.stdout.startswith(b"{   "), result.stdout)
 
-    def test_check(self):
-        path = os.path.join(EXAMPLES, "city.json")
-        good = self.write("good.json", '{"city": "Rome", "sights": ["a", "b"]}\n')
-        bad = self.write("bad.json", '{"city": "Rome",\n "sights": ["a"]}\n')
-        self.check(self.call("schema", "check", path, "--instance", good), 0, f"{path}: exact\n{good}: accepted\n")
-        result = self.call("schema", "check", path, "--instance", good, "--instance", bad, "--json")
-        self.assertEqual(result.returncode, 1)
+    def test_others(self):
+        self.check_answer("no", ["n", "maybe", "o"][:1], "--choice", "yes", "--choice", "no")
+        self.check_answer("ab12", ["ab", "1", "2"], "--regex", "[a-z]+[0-9]{2}")
+        grammar = 'root ::= "<" [a-c]+ ">"'
+        self.check_answer("<ab>", ["<a", "b>"], "--grammar", grammar)
+        self.check_answer("<ab>", ["<a", "b>"], "--grammar-file", self.write("g.gbnf", grammar))
+
+    def test_jump_ahead(self):
+        result = self.check_answer("yes", ["no"], "--choice", "yes", "--timings")
+        self.assertIn(b"[constraint: 3 tokens were the only ones, and not sampled]", result.stderr)
+
+    def test_no_end(self):
+        self.check_answer("yes", ["yes", "no"], "--regex", "yes", "--ignore-eos", "--min-tokens", "20")
+
+    def test_refused(self):
+        model = self.script("a")
+        run = ["run", "-m", model, "-p", "hi"]
+        bad = json.dumps({"properties": {"a": {"format": "no-such"}}})
+        self.check_refused([*run, "-j", bad], 2, "--json-schema", "format", "/properties/a", "no-such")
+        self.check_refused([*run, "-j", '{"type": 5}'], 2, "--json-schema", "type")
+        self.check_refused([*run, "-j", '{"type": '], 2, "--json-schema")
+        self.check_refused([*run, "-j", '{"$ref": "http://example.com/x"}'], 2, "http://example.com/x")
+        self.check_refused([*run, "-j", '{"allOf": [{"type": "string"}, {"type": "null"}]}'], 2, "no value")
+        self.check_refused([*run, "--regex", "(a"], 2, "--regex")
+        self.check_refused([*run, "--grammar", "root ::= x"], 2, "--grammar", "x")
+        self.check_refused([*run, "--json-object", "--regex", "a"], 2, "one constraint")
+        self.check_refused([*run, "--choice", "a", "-j", "true"], 2, "one constraint")
+        self.check_refused([*run, "--choice", ""], 2, "choice")
+        self.check_refused([*run, "--json-object", "--context-shift"], 2, "--json-object", "--context-shift")
+        self.check_refused([*run, "--json-object", "--json-whitespace", "x"], 2, "whitespace")
+        self.check_refused([*run, "--json-object", "--json-order", "x"], 2, "order")
+        for flag in ("--json-schema", "--grammar-file"):
+            self.check_refused([*run, flag, self.path("none")], 1, "none", "No such file")
+
+    def test_lenient(self):
+        schema = json.dumps({"properties": {"a": {"format": "no-such"}}, "type": "object"})
+        result = self.run_with(["{}"], "-j", schema, "--json-lenient")
+        self.check(result, 0, "{}\n", "not enforced: format", "/properties/a")
+        self.check_answer("{}", ["{}"], "-j", schema, "--json-format", "annotate")
+
+    def test_nullable(self):
+        schema = json.dumps({"type": "string", "nullable": True})
+        self.check_answer("null", ["null"], "-j", schema, "--json-nullable")
+        self.assertNotIn(b"null", self.run_with(["null", '"'], "-j", schema).stdout)
+
+    def test_dead_end(self):
+        pair = {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "minItems": 2, "maxItems": 2}
+        schema = json.dumps({"type": "array", "items": pair, "uniqueItems": True, "minItems": 2, "maxItems": 2})
+        result = self.run_with(['[["a","b"],["a","b"', "]"], "-j", schema, "--json-whitespace", "none", "--json")
+        self.check(result, 0, None, "may need to take back", "dead end", "tokens were taken back")
         answer = json.loads(result.stdout)
-        self.assertEqual(answer["verdict"], "exact")
-        self.assertEqual([i["accepted"] for i in answer["instances"]], [True, False])
-        self.assertEqual(answer["instances"][1]["bytes"], 32)
+        self.assertEqual(len({tuple(p) for p in json.loads(answer["text"])}), 2)
+        self.assertGreater(answer["stats"]["dead_ends"], 0)
+
+    def test_print_config(self):
+        result = self.call("run", "--print-config", "--regex", "a+", "--choice", "x", "--json-whitespace", "none",
+                           environment={"TOMBOLA_ARG_JSON_ORDER": "declared"})
+        self.check(result, 0)
+        text = result.stdout.decode() + result.stderr.decode()
+        for name, value in (("regex", "a+"), ("choice", '"x"'), ("json-whitespace", "none"), ("json-order", "declared")):
+            self.assertRegex(text, rf"{name}\b.*{value.replace('+', '[+]')}")
+
+    def test_help(self):
+        for command in ("run", "chat"):
+            text = self.call(command, "--help").stdout
+            for flag in (b"--json-object", b"--json-schema", b"--regex", b"--grammar", b"--grammar-file", b"--choice",
+                         b"--json-whitespace", b"--json-order", b"--json-format", b"--json-nullable",
+                         b"--json-lenient"):
+                self.assertIn(flag, text)
+
+    def test_chat(self):
+        model = self.script('{"name":', '"Ann","age":', "30}", "user", "assistant", "system")
+        result = self.call("chat", "-m", model, "--greedy", "-j", json.dumps(PERSON), "--json-whitespace", "none",
+                           stdin="who?\nand now?\n")
+        self.check(result, 0)
+        self.assertEqual(result.stdout.count(b'{"name":"Ann","age":30}'), 2, result.stdout)
+
+    def test_reasoning(self):
+        pieces = ("<think>", "hm", "</think>", "y")
+        model = self.script(*pieces, template=None)
+        result = self.call("run", "-m", model, "-p", "a<think>", "--greedy", "--regex", "yes",
+                           "--json")
+        self.check(result, 0)
+        self.assertEqual(json.loads(result.stdout)["text"], "yes")
+
+
+class SchemaCheck(support.Case):
+    def check_schema(self, schema, *flags, stdin=b""):
+        if not isinstance(schema, str):
+            schema = self.write("schema.json", json.dumps(schema))
+        return self.call("schema", "check", schema, *flags, stdin=stdin)
+
+    def test_verdicts(self):
+        self.check(self.check_schema(PERSON), 0, self.path("schema.json") + ": exact\n")
+        few = {"type": "array", "uniqueItems": True, "items": {"type": "array", "maxItems": 3}}
+        result = self.check_schema(few)
+        self.check(result, 0)
+        self.assertIn(b": exact, may backtrack: ", result.stdout)
+        result = self.check_schema({"properties": {"a/b": {"format": "no-such"}}})
+        self.check(result, 1)
+        self.assertIn(b': refused: format at "/properties/a~1b/format": ', result.stdout)
+        self.check(self.check_schema({"allOf": [{"type": "string"}, {"type": "null"}]}), 1,
+                   self.path("schema.json") + ": refused: no value is valid under the schema\n")
+
+    def test_json(self):
+        result = self.check_schema(PERSON, "--json")
+        self.check(result, 0)
+        self.assertEqual(json.loads(result.stdout), {"verdict": "exact", "instances": []})
+        result = self.check_schema({"items": {"format": "no-such"}}, "--json")
+        self.check(result, 1)
+        answer = json.loads(result.stdout)
+        self.assertEqual((answer["verdict"], answer["keyword"]), ("refused", "format"))
+        self.assertTrue(answer["pointer"].startswith("/items"))
+        self.assertIn("no-such", answer["reason"])
+
+    def test_instances(self):
+        good, bad, cut = (self.write(name, text) for name, text in (
+            ("good.json", '{"name": "Ann",\n "age": 30}\n'), ("bad.json", '{"name": "Ann",\n "age": 31}'),
+            ("cut.json", '{"name": "An')))
+        result = self.check_schema(PERSON, "-i", good)
+        self.check(result, 0, f"{self.path('schema.json')}: exact\n{good}: accepted\n")
+        result = self.check_schema(PERSON, "-i", good, "--instance", bad, "-i", cut)
+        self.check(result, 1)
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(lines[1:], [
+            f"{good}: accepted", f"{bad}: not accepted: stops at byte 25 (line 2, column 10)",
+            f"{cut}: not accepted: it ends too early, at byte 12"])
+        answer = json.loads(self.check_schema(PERSON, "-i", bad, "--json").stdout)
+        self.assertEqual(answer["instances"], [{"file": bad, "accepted": False, "bytes": 25}])
+
+    def test_by_token(self):
+        good = self.write("good.json", '{"name":"Ann","age":30}')
+        bad = self.write("bad.json", '{"name":"Ann","age":99}')
+        model = self.script('{"name":', '"Ann"')
+        result = self.check_schema(PERSON, "-m", model, "-i", good, "-i", bad)
+        self.check(result, 1)
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(lines[1], f"{good}: accepted; by token too (12)")
+        self.assertEqual(lines[2], f"{bad}: not accepted: stops at byte 20 (line 1, column 21); by token: stops at token "
+                                   "10 of 12")
+        answer = json.loads(self.check_schema(PERSON, "-m", model, "-i", good, "--json").stdout)
+        self.assertEqual(answer["instances"][0]["accepted_by_token"], True)
+        self.assertEqual(answer["instances"][0]["tokens"], 12)
+
+    def test_standard_input(self):
+        self.check(self.call("schema", "check", "-", stdin='{"type": "null"}'), 0, "-: exact\n")
+        self.check(self.call("schema", "check", stdin='{"type": "null"}'), 0, "-: exact\n")
+
+    def test_refs(self):
+        schema = {"$ref": "http://example.com/person"}
+        self.check(self.check_schema(schema), 1)
+        person = self.write("person.json", json.dumps(PERSON))
+        good = self.write("good.json", '{"name":"Ann","age":30}')
+        self.check(self.check_schema(schema, "--ref", f"http://example.com/person={person}", "-i", good), 0)
+        self.check(self.check_schema(schema, "--ref", "nothing"), 2)
+
+    def test_batch(self):
+        lines = [
+            {"schema": {"type": "integer", "minimum": 3}, "instances": [3, 2, 3.0, "x"], "texts": ["3e0", " 3", "3 "]},
+            {"schema": {"format": "date"}, "format": "annotate", "instances": ["x"], "whitespace": "any",
+             "texts": ['"x" ']},
+            {"schema": {"$ref": "urn:a"}, "refs": {"urn:a": {"const": 1.50}}, "instances": [1.5, 1.50, 2]},
+            {"schema": {"format": "no-such"}},
+            {"schema": {"type": "null"}, "other": 1},
+        ]
+        text = "".join(json.dumps(line) + "\n" for line in lines) + "{no json\n"
+        result = self.call("schema", "check", "--batch", stdin=text)
+        self.check(result, 0)
+        answers = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(len(answers), 6)
+        self.assertEqual(answers[0], {"verdict": "exact", "instances": [True, False, True, False],
+                                      "texts": [True, True, False]})
+        self.assertEqual(answers[1], {"verdict": "exact", "instances": [True], "texts": [True]})
+        self.assertEqual(answers[2]["instances"], [True, True, False])
+        self.assertEqual((answers[3]["verdict"], answers[3]["keyword"]), ("refused", "format"))
+        self.assertEqual(answers[4]["error"]["param"], "other")
+        self.assertEqual(answers[5]["error"]["status"], "format")
+        self.check(self.call("schema", "check", self.write("batch.jsonl", text), "--batch"), 0, result.stdout)
+
+    def test_refused(self):
+        self.check_refused(["schema"], 2, "check")
+        self.check_refused(["schema", "verify", "x"], 2, "check")
+        self.check_refused(["schema", "check", "a", "b"], 2, "one file")
+        self.check_refused(["schema", "check", self.path("none")], 1, "none", "No such file")
+        self.check_refused(["schema", "check", "--batch", "-i", "x"], 2, "--batch")
+        self.check(self.check_schema(PERSON, "-i", self.path("none")), 1, None, "none", "No such file")
+        result = self.check_schema(self.write("bad.json", "{"))
+        self.check(result, 1)
+        self.assertIn(b": refused: not JSON", result.stdout)
+
+    def test_help(self):
+        result = self.call("schema", "check", "--help")
+        self.check(result, 0)
+        for flag in (b"--instance", b"--ref", b"--batch", b"--json", b"--model", b"--json-format"):
+            self.assertIn(flag, result.stdout)
 
 
 if __name__ == "__main__":

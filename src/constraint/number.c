@@ -220,6 +220,7 @@ static tombola__numset set_of(struct tombola__store *s, bool zero, struct tombol
   }
   if (!s->status && !tombola__table_find(table, hash, same_set, &set, &index)) {
     struct tombola__number_set *const kept = tombola__store_take(s, 1, sizeof *kept);
+    set.points = tombola__store_take(s, 2, sizeof *set.points);
     for (int sign = 0; sign < 2; sign++) {
       const struct tombola__piece **const items = tombola__store_take(s, set.n[sign], sizeof *items);
       if (items && set.n[sign])
@@ -227,7 +228,7 @@ static tombola__numset set_of(struct tombola__store *s, bool zero, struct tombol
       set.pieces[sign] = items;
     }
     set.id = table->n;
-    if (kept) *kept = set;
+    if (kept && set.points) *kept = set;
     if (tombola__table_add(s, table, hash, kept)) index = set.id;
   }
   tombola__pieces_free(s, &lists[0]);
@@ -261,6 +262,7 @@ void tombola__numbers_free(struct tombola__numbers *numbers) {
   if (!numbers) return;
   const struct tombola_allocator allocator = numbers->allocator;
   free_table(&allocator, &numbers->decimals);
+  free_table(&allocator, &numbers->moduli);
   free_table(&allocator, &numbers->pieces);
   free_table(&allocator, &numbers->sets);
   tombola__free(&allocator, (void *)numbers->left);
@@ -299,13 +301,16 @@ tombola__numset tombola__numbers_interval(struct tombola__store *s, const struct
 }
 
 tombola__numset tombola__numbers_multiple(struct tombola__store *s, const struct tombola__decimal *m) {
+  struct tombola__big_modulus room;
   struct tombola__modulus modulus;
   struct tombola__pieces lists[2] = {{0}};
   if (s->status) return TOMBOLA__NUMBERS_NONE;
-  if (!tombola__modulus_of(m, &modulus)) {
-    tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "multipleOf", "multipleOf has too many digits");
+  if (!tombola__modulus_of(m, &room, &modulus)) {
+    tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "multipleOf", "multipleOf of more than %d digits",
+                        TOMBOLA__BIG_DIGITS);
     return TOMBOLA__NUMBERS_NONE;
   }
+  if (!tombola__modulus_keep(s, &modulus)) return TOMBOLA__NUMBERS_NONE;
   for (int sign = 0; sign < 2; sign++)
     tombola__pieces_add(s, &lists[sign], tombola__piece_multiple(s, &modulus));
   return set_of(s, true, lists);
@@ -470,8 +475,12 @@ uint64_t tombola__numbers_count(struct tombola__store *s, tombola__numset a, uin
 bool tombola__numbers_has(struct tombola__store *s, tombola__numset a, const struct tombola__decimal *x) {
   const struct tombola__number_set *const set = tombola__number_set(s, a);
   if (!x->length) return set->zero;
-  const int sign = x->negative;
-  for (uint32_t i = 0; i < set->n[sign]; i++)
-    if (tombola__piece_has(set->pieces[sign][i], x)) return true;
-  return false;
+  if (set->n[x->negative] == 0) return false;
+  const struct tombola__points *const points = tombola__points(s, set, x->negative);
+  for (uint32_t i = 0; i < points->n_others; i++)
+    if (tombola__piece_has(points->others[i], x)) return true;
+  if (points->n == 0) return false;
+  const struct tombola__point_range range = tombola__points_begin(points, x->digits, x->length, true);
+  const uint32_t at = tombola__points_from(points, range, x->exponent);
+  return at < range.last && points->at[at]->exponent == x->exponent;
 }

@@ -8,6 +8,7 @@
 #define TOMBOLA_NUMBER_INTERNAL_H
 
 #include "number.h"
+#include "number_big.h"
 
 #define TOMBOLA__MOST_EXPONENT ((int64_t)1 << 40)
 #define TOMBOLA__EXPONENTS     ((int64_t)1 << 60) /* beyond every exponent that occurs: no bound */
@@ -64,17 +65,28 @@ struct tombola__decimal tombola__of_units(uint64_t units, int64_t e, char *buffe
 
 /* ---- number_modulus.c ---- */
 
-/* 2^a * 5^b * c, c odd and no multiple of 5; the same as d * 10^e with d < 2^63, no multiple of 10. */
-struct tombola__modulus {
-  int64_t a, b, e;
-  uint64_t c, d;
+/* c and d of a modulus that needs more than 64 bits. */
+struct tombola__big_modulus {
+  struct tombola__big c, d;
 };
 
-/* False: too large a number of digits. */
-bool tombola__modulus_of(const struct tombola__decimal *m, struct tombola__modulus *out);
+/* 2^a * 5^b * c, c odd and no multiple of 5; the same as d * 10^e, d no multiple of 10. */
+struct tombola__modulus {
+  int64_t a, b, e;
+  uint64_t c, d;                          /* below 2^63; 0 where `big` has them */
+  const struct tombola__big_modulus *big; /* d is at least 2^63 */
+};
+
+/* The result may be in `room`, which may be what x or y have, and is as good as that is. False: too many digits. */
+bool tombola__modulus_of(const struct tombola__decimal *m, struct tombola__big_modulus *room,
+                         struct tombola__modulus *out);
 bool tombola__modulus_lcm(const struct tombola__modulus *x, const struct tombola__modulus *y,
-                          struct tombola__modulus *out);
+                          struct tombola__big_modulus *room, struct tombola__modulus *out);
+/* As good as the store, and equal ones have one `big`. False after a failure. */
+bool tombola__modulus_keep(struct tombola__store *s, struct tombola__modulus *m);
 bool tombola__modulus_divides(const struct tombola__modulus *x, const struct tombola__modulus *y);
+/* Some order; 0 when they are equal. */
+int tombola__modulus_order(const struct tombola__modulus *x, const struct tombola__modulus *y);
 
 /* digits * 10^t is a multiple exactly when t is at least the result (EXPONENTS: never). x->exponent isn't looked at. */
 int64_t tombola__modulus_from(const struct tombola__modulus *m, const struct tombola__decimal *x);
@@ -84,9 +96,8 @@ struct tombola__bounds {
   bool lo_open, hi_open;
 };
 
-/* How many multiples are within bounds, lo at least 0. *at_least: there may be more. */
-uint64_t tombola__multiples_within(const struct tombola__modulus *m, const struct tombola__bounds *bounds,
-                                   bool *at_least);
+/* How many multiples are within bounds, lo at least 0; cut at UINT64_MAX. */
+uint64_t tombola__multiples_within(const struct tombola__modulus *m, const struct tombola__bounds *bounds);
 
 /* ---- number_piece.c ---- */
 
@@ -124,6 +135,9 @@ bool tombola__is_excluded(const struct tombola__excluded *excluded, const struct
  * infinitely many. *at_least: there may be more. */
 uint64_t tombola__piece_count(const struct tombola__piece *p, const struct tombola__bounds *bounds,
                               const struct tombola__excluded *excluded, bool *at_least);
+/* Whether that is more than 0. */
+bool tombola__piece_has_some(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                             const struct tombola__excluded *excluded);
 /* Infinitely many numbers. */
 static inline bool tombola__piece_is_endless(const struct tombola__piece *p) {
   return !p->bounds.hi || (!p->has_m && !p->point);
@@ -165,12 +179,22 @@ const void *tombola__table_find(const struct tombola__table *table, uint64_t has
 bool tombola__table_add(struct tombola__store *s, struct tombola__table *table, uint64_t hash,
                         const void *item);
 
+/* The pieces of one sign: single numbers, so that they are found quickly, and the others. */
+struct tombola__points {
+  bool made;
+  const struct tombola__decimal **at; /* by digits, those of the same digits by exponent */
+  const uint64_t *keys;               /* their first digits */
+  const struct tombola__piece **others;
+  uint32_t n, n_others;
+};
+
 struct tombola__number_set {
   bool zero;
   bool endless[2]; /* without an upper bound on the magnitude: positive, negative */
   const struct tombola__piece *const *pieces[2]; /* positive, negative; ascending by lo */
   uint32_t n[2];
   uint32_t id;
+  struct tombola__points *points; /* two; see tombola__points() */
 };
 
 struct tombola__number_memo {
@@ -182,7 +206,7 @@ struct tombola__number_memo {
 
 struct tombola__numbers {
   struct tombola_allocator allocator;
-  struct tombola__table decimals, pieces, sets;
+  struct tombola__table decimals, moduli, pieces, sets;
   const struct tombola__decimal *zero;
   const struct tombola__decimal **left; /* scratch */
   size_t left_room;
@@ -196,5 +220,22 @@ static inline const struct tombola__number_set *tombola__number_set(const struct
                                                                     tombola__numset a) {
   return s->numbers->sets.items[a];
 }
+
+/* ---- number_points.c ---- */
+
+/* What the pieces of a sign are, made when it is first asked for; empty after a failure. */
+const struct tombola__points *tombola__points(struct tombola__store *s, const struct tombola__number_set *set,
+                                              bool negative);
+
+/* Points from `first` on, up to `last`. */
+struct tombola__point_range {
+  uint32_t first, last;
+};
+/* Those whose digits begin with these, or are these. */
+struct tombola__point_range tombola__points_begin(const struct tombola__points *points, const char *digits,
+                                                  uint32_t n, bool whole);
+/* The first of a range, all of the same digits, whose exponent is at least this one; else range.last. */
+uint32_t tombola__points_from(const struct tombola__points *points, struct tombola__point_range range,
+                              int64_t exponent);
 
 #endif

@@ -4,6 +4,9 @@
 
 #include "number_internal.h"
 
+#define MOST_COUNTED ((uint64_t)1 << 62) /* multiples, exactly */
+#define MOST_EFFORT  ((uint64_t)1 << 15) /* limbs of all moduli of a piece together, for each set of them */
+
 /* ---- asking ---- */
 
 bool tombola__within(const struct tombola__bounds *bounds, const struct tombola__decimal *x) {
@@ -46,50 +49,59 @@ bool tombola__is_excluded(const struct tombola__excluded *excluded, const struct
 
 /* ---- counting ---- */
 
-/* Multiples of m minus those of any of nots[i…], by inclusion and exclusion; *at_least: not known. */
+/* Multiples of m, n of them, minus those of any of nots[i…], by inclusion and exclusion. make() has seen that all of them
+ * together aren't too large. */
 static int64_t count_without(const struct tombola__piece *p, size_t i, const struct tombola__modulus *m,
-                             const struct tombola__bounds *bounds, bool *at_least) {
-  bool more = false;
-  const uint64_t n = tombola__multiples_within(m, bounds, &more);
-  if (more || n > (uint64_t)1 << 50) *at_least = true;
-  int64_t total = (int64_t)(n & (((uint64_t)1 << 62) - 1));
-  for (; i < p->n_nots && total > 0 && !*at_least; i++) {
+                             const struct tombola__bounds *bounds, uint64_t n) {
+  int64_t total = (int64_t)n;
+  for (; i < p->n_nots && total > 0; i++) {
+    struct tombola__big_modulus room;
     struct tombola__modulus both;
-    if (!tombola__modulus_lcm(m, &p->nots[i], &both))
-      *at_least = true;
-    else
-      total -= count_without(p, i + 1, &both, bounds, at_least);
+    if (!tombola__modulus_lcm(m, &p->nots[i], &room, &both)) continue;
+    const uint64_t of_both = tombola__multiples_within(&both, bounds);
+    if (of_both) total -= count_without(p, i + 1, &both, bounds, of_both);
   }
   return total;
 }
 
-/* The same when there are too many to count: of N multiples in a row at least N / (n + 1) - 2^n aren't multiples of any
- * of n others. (Take a prime factor of each index: N * (1 - 1/2)(1 - 1/3)… less an error of 1 for each of 2^n terms.) */
-static uint64_t multiples_without(const struct tombola__piece *p, const struct tombola__bounds *bounds,
-                                  bool *at_least) {
-  const uint64_t all = tombola__multiples_within(&p->m, bounds, at_least);
-  if (!p->n_nots || !all) return all;
-  if (!*at_least) {
-    const int64_t n = count_without(p, 0, &p->m, bounds, at_least);
-    if (!*at_least) return (uint64_t)n;
-  }
-  const uint64_t share = all / (p->n_nots + 1), error = (uint64_t)1 << p->n_nots;
-  *at_least = true;
+/* Of N multiples in a row at least N / (n + 1) - 2^n aren't multiples of any of n others: take a prime factor of each
+ * index: N * (1 - 1/2)(1 - 1/3)… less an error of 1 for each of 2^n terms. */
+static uint64_t at_least_without(const struct tombola__piece *p, uint64_t all) {
+  const uint64_t share = all / (p->n_nots + 1), error = p->n_nots ? (uint64_t)1 << p->n_nots : 0;
   return share > error ? share - error : 0;
 }
 
-uint64_t tombola__piece_count(const struct tombola__piece *p, const struct tombola__bounds *bounds,
-                              const struct tombola__excluded *excluded, bool *at_least) {
-  *at_least = false;
-  const int order = bounds->hi ? tombola__magnitude_compare(bounds->lo, bounds->hi) : -1;
-  if (order > 0 || (order == 0 && (bounds->lo_open || bounds->hi_open))) return 0;
-  if (order == 0) return tombola__piece_has(p, bounds->lo) && !tombola__is_excluded(excluded, bounds->lo);
-  if (!bounds->hi || !p->has_m) return UINT64_MAX;
-  const uint64_t n = multiples_without(p, bounds, at_least);
-  uint64_t out = 0;
-  for (size_t i = 0; i < p->n_left; i++)
-    out += tombola__within(bounds, p->left[i]);
-  for (size_t i = 0; i < excluded->n; i++) {
+/* Those of `all` multiples within bounds that are in the piece, whatever is left out. *at_least: there may be more. */
+static uint64_t multiples_without(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                                  uint64_t all, bool *at_least) {
+  *at_least = all > MOST_COUNTED;
+  if (!p->n_nots || !all) return all;
+  return *at_least ? at_least_without(p, all) : (uint64_t)count_without(p, 0, &p->m, bounds, all);
+}
+
+/* How many of `left`, which ascends, are within bounds. */
+static uint64_t left_within(const struct tombola__piece *p, const struct tombola__bounds *bounds) {
+  size_t at[2];
+  for (int end = 0; end < 2; end++) {
+    size_t low = 0, high = p->n_left;
+    while (low < high) { /* the first one that isn't below, or that is above */
+      const size_t middle = low + (high - low) / 2;
+      const int order = tombola__magnitude_compare(p->left[middle], end ? bounds->hi : bounds->lo);
+      if (order < 0 || (order == 0 && (end ? !bounds->hi_open : bounds->lo_open)))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    at[end] = low;
+  }
+  return at[1] > at[0] ? at[1] - at[0] : 0;
+}
+
+static uint64_t count_multiples(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                                const struct tombola__excluded *excluded, uint64_t all, bool *at_least) {
+  const uint64_t n = multiples_without(p, bounds, all, at_least);
+  uint64_t out = p->n_left && n ? left_within(p, bounds) : 0;
+  for (size_t i = 0; i < excluded->n && n; i++) {
     const struct tombola__decimal *const v = &excluded->values[i];
     const struct tombola__excluded before = {excluded->values, i, excluded->negative};
     if (v->length && v->negative == excluded->negative && tombola__within(bounds, v) &&
@@ -97,6 +109,35 @@ uint64_t tombola__piece_count(const struct tombola__piece *p, const struct tombo
       out++;
   }
   return n > out ? n - out : 0;
+}
+
+/* 0 or 1: settled so; -1: many multiples, or infinitely many numbers. */
+static int count_few(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                     const struct tombola__excluded *excluded) {
+  const int order = bounds->hi ? tombola__magnitude_compare(bounds->lo, bounds->hi) : -1;
+  if (order < 0) return -1;
+  if (order > 0 || bounds->lo_open || bounds->hi_open) return 0;
+  return tombola__piece_has(p, bounds->lo) && !tombola__is_excluded(excluded, bounds->lo);
+}
+
+uint64_t tombola__piece_count(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                              const struct tombola__excluded *excluded, bool *at_least) {
+  *at_least = false;
+  const int few = count_few(p, bounds, excluded);
+  if (few >= 0) return (uint64_t)few;
+  if (!bounds->hi || !p->has_m) return UINT64_MAX;
+  return count_multiples(p, bounds, excluded, tombola__multiples_within(&p->m, bounds), at_least);
+}
+
+bool tombola__piece_has_some(const struct tombola__piece *p, const struct tombola__bounds *bounds,
+                             const struct tombola__excluded *excluded) {
+  const int few = count_few(p, bounds, excluded);
+  if (few >= 0) return few;
+  if (!bounds->hi || !p->has_m) return true;
+  const uint64_t all = tombola__multiples_within(&p->m, bounds);
+  if (at_least_without(p, all) > p->n_left + excluded->n) return true;
+  bool at_least;
+  return count_multiples(p, bounds, excluded, all, &at_least) > 0;
 }
 
 /* ---- making ---- */
@@ -113,7 +154,7 @@ static void fail_moduli(struct tombola__store *s) {
 }
 
 static bool same_modulus(const struct tombola__modulus *x, const struct tombola__modulus *y) {
-  return x->a == y->a && x->b == y->b && x->c == y->c;
+  return x->a == y->a && x->b == y->b && x->c == y->c && x->big == y->big;
 }
 
 static bool same_piece(const void *item, const void *key) {
@@ -129,7 +170,8 @@ static bool same_piece(const void *item, const void *key) {
 }
 
 static uint64_t mix_modulus(uint64_t hash, const struct tombola__modulus *m) {
-  return tombola__mix(tombola__mix(tombola__mix(hash, (uint64_t)m->a), (uint64_t)m->b), m->c);
+  hash = tombola__mix(tombola__mix(tombola__mix(hash, (uint64_t)m->a), (uint64_t)m->b), m->c);
+  return m->big ? tombola__mix(hash, (uint64_t)(uintptr_t)m->big) : hash;
 }
 
 static uint64_t hash_piece(const struct tombola__piece *p) {
@@ -171,6 +213,28 @@ static const struct tombola__piece *point_of(struct tombola__store *s, const str
   return intern(s, &point);
 }
 
+/* *m becomes the least common multiple. */
+static bool multiply(struct tombola__store *s, struct tombola__modulus *m,
+                     const struct tombola__modulus *other) {
+  struct tombola__big_modulus room;
+  if (tombola__modulus_lcm(m, other, &room, m)) return tombola__modulus_keep(s, m);
+  fail_moduli(s);
+  return false;
+}
+
+/* All together must fit, and be counted in reasonable time. */
+static bool check_nots(struct tombola__store *s, const struct draft *d) {
+  const size_t n = d->piece.n_nots;
+  struct tombola__big_modulus room;
+  struct tombola__modulus all = d->nots[0];
+  bool good = n <= TOMBOLA__MOST_NOTS;
+  for (size_t i = 1; i < n && good; i++)
+    good = tombola__modulus_lcm(&all, &d->nots[i], &room, &all);
+  if (good && (!all.big || (uint64_t)all.big->d.n << n <= MOST_EFFORT)) return true;
+  fail_moduli(s);
+  return false;
+}
+
 /* Non-multiples as multiples of m as well, and none that another one implies. False: nothing is left. */
 static bool normal_nots(struct tombola__store *s, struct draft *d) {
   struct tombola__piece *const p = &d->piece;
@@ -178,10 +242,7 @@ static bool normal_nots(struct tombola__store *s, struct draft *d) {
   for (size_t i = 0; i < p->n_nots; i++) {
     struct tombola__modulus m = d->nots[i];
     bool implied = false;
-    if (p->has_m && !tombola__modulus_lcm(&p->m, &m, &m)) {
-      fail_moduli(s);
-      return false;
-    }
+    if (p->has_m && !multiply(s, &m, &p->m)) return false;
     if (p->has_m && same_modulus(&p->m, &m)) return false;
     for (size_t j = 0; j < n && !implied; j++)
       implied = tombola__modulus_divides(&d->nots[j], &m);
@@ -193,16 +254,13 @@ static bool normal_nots(struct tombola__store *s, struct draft *d) {
     n = kept + 1;
   }
   for (size_t i = 1; i < n; i++) /* few: by insertion */
-    for (size_t j = i; j > 0 && (d->nots[j].c < d->nots[j - 1].c ||
-                                 (d->nots[j].c == d->nots[j - 1].c && d->nots[j].a < d->nots[j - 1].a));
-         j--) {
+    for (size_t j = i; j > 0 && tombola__modulus_order(&d->nots[j], &d->nots[j - 1]) < 0; j--) {
       const struct tombola__modulus m = d->nots[j];
       d->nots[j] = d->nots[j - 1];
       d->nots[j - 1] = m;
     }
   p->n_nots = n;
-  if (n > TOMBOLA__MOST_NOTS) fail_moduli(s);
-  return n <= TOMBOLA__MOST_NOTS;
+  return n == 0 || check_nots(s, d);
 }
 
 /* Bounds of multiples become multiples, where they fit into 64 bits. False: there is none. */
@@ -210,7 +268,7 @@ static bool tighten(struct tombola__store *s, struct tombola__piece *p) {
   bool exact_lo, exact_hi;
   uint64_t lo, hi;
   char digits[20];
-  if (!tombola__units(p->bounds.lo, p->m.e, &lo, &exact_lo) ||
+  if (p->m.big || !tombola__units(p->bounds.lo, p->m.e, &lo, &exact_lo) ||
       !tombola__units(p->bounds.hi, p->m.e, &hi, &exact_hi))
     return true;
   if (exact_hi && p->bounds.hi_open) {
@@ -270,11 +328,7 @@ static const struct tombola__piece *make(struct tombola__store *s, struct draft 
   normal_left(s, p);
   if (p->has_m && p->bounds.hi && !(p->small && !p->n_nots && !p->n_left)) {
     const struct tombola__excluded none = {0};
-    bool at_least;
-    if (!tombola__piece_count(p, &p->bounds, &none, &at_least)) {
-      if (at_least) fail_moduli(s);
-      return NULL;
-    }
+    if (!tombola__piece_has_some(p, &p->bounds, &none)) return NULL;
   }
   return intern(s, p);
 }
@@ -352,14 +406,8 @@ const struct tombola__piece *tombola__piece_and(struct tombola__store *s, const 
   if (apart(&p->bounds, &q->bounds)) return NULL;
   struct draft d = {.piece = {.bounds = p->bounds, .has_m = p->has_m || q->has_m}};
   narrow(&d.piece.bounds, &q->bounds);
-  if (p->has_m && q->has_m) {
-    if (!tombola__modulus_lcm(&p->m, &q->m, &d.piece.m)) {
-      fail_moduli(s);
-      return NULL;
-    }
-  } else if (d.piece.has_m) {
-    d.piece.m = p->has_m ? p->m : q->m;
-  }
+  if (d.piece.has_m) d.piece.m = p->has_m ? p->m : q->m;
+  if (p->has_m && q->has_m && !multiply(s, &d.piece.m, &q->m)) return NULL;
   d.piece.n_nots = p->n_nots + q->n_nots;
   if (p->n_nots) memcpy(d.nots, p->nots, p->n_nots * sizeof *d.nots);
   if (q->n_nots) memcpy(d.nots + p->n_nots, q->nots, q->n_nots * sizeof *d.nots);

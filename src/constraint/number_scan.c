@@ -22,12 +22,14 @@ struct scan {
 /* Whether a piece has a number within bounds that isn't excluded. */
 static bool some_within(struct scan *scan, const struct tombola__piece *p,
                         const struct tombola__bounds *bounds) {
-  bool at_least;
-  const uint64_t n = tombola__piece_count(p, bounds, &scan->excluded, &at_least);
-  if (n) return true;
-  if (at_least)
-    tombola__store_fail(scan->s, TOMBOLA_OUT_OF_RANGE, "multipleOf",
-                        "multipleOf: whether a number can be completed isn't settled within the limits");
+  return tombola__piece_has_some(p, bounds, &scan->excluded);
+}
+
+/* Whether a range of points has one up to the exponent `most` that isn't excluded. */
+static bool some_point(const struct scan *scan, const struct tombola__points *points,
+                       struct tombola__point_range range, int64_t most) {
+  for (uint32_t i = range.first; i < range.last && points->at[i]->exponent <= most; i++)
+    if (!tombola__is_excluded(&scan->excluded, points->at[i])) return true;
   return false;
 }
 
@@ -80,13 +82,15 @@ static bool some_at(struct scan *scan, const struct tombola__piece *p, int64_t k
   return some_within(scan, p, &b);
 }
 
-/* A point: its digits begin with P's. */
-static bool point_begins(const struct scan *scan, const struct tombola__piece *p) {
-  const struct tombola__decimal *const x = p->bounds.lo;
+/* Points whose digits begin with P's; or with all but zeros at P's end, which are none of its digits. */
+static bool some_point_begins(const struct scan *scan, const struct tombola__points *points) {
   const struct tombola__reading *const r = scan->reading;
-  const uint32_t n = r->n < x->length ? r->n : x->length;
-  if (memcmp(x->digits, r->digits, n) || scan->begin.length > n) return false;
-  return !tombola__is_excluded(&scan->excluded, x);
+  if (points->n == 0) return false;
+  struct tombola__point_range range = tombola__points_begin(points, r->digits, r->n, false);
+  if (some_point(scan, points, range, TOMBOLA__EXPONENTS)) return true;
+  if (scan->zeros == 0) return false;
+  range = tombola__points_begin(points, scan->begin.digits, scan->begin.length, true);
+  return some_point(scan, points, range, TOMBOLA__EXPONENTS);
 }
 
 /* Every k at which the piece and [P, P + 1) * 10^k may meet: largest first, as the widest is likely to settle it. */
@@ -129,7 +133,6 @@ static bool some_digits_small(struct scan *scan, const struct tombola__piece *p)
 
 static bool some_digits(struct scan *scan, const struct tombola__piece *p) {
   if (!p->bounds.hi) return true; /* wide enough for large k */
-  if (p->point) return point_begins(scan, p);
   return p->small ? some_digits_small(scan, p) : some_digits_any(scan, p);
 }
 
@@ -178,25 +181,39 @@ static struct range meet(struct range a, struct range b) {
   return (struct range){a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi};
 }
 
-static bool some_exponent(const struct scan *scan, const struct tombola__piece *p,
-                          const struct tombola__decimal *x) {
+/* What may have the digits of x: a piece with the exponents `have`, or points. */
+struct row {
+  const struct tombola__piece *p;
+  struct range have;
+  const struct tombola__points *points;
+  struct tombola__point_range range;
+};
+
+static bool some_in(const struct scan *scan, const struct row *row, const struct tombola__decimal *x,
+                    struct range t) {
+  if (row->p) return some_exponent_in(scan, row->p, x, meet(row->have, t));
+  const struct tombola__point_range from = {tombola__points_from(row->points, row->range, t.lo),
+                                            row->range.last};
+  return some_point(scan, row->points, from, t.hi);
+}
+
+static bool some_exponent(const struct scan *scan, const struct row *row, const struct tombola__decimal *x) {
   const struct tombola__reading *const r = scan->reading;
-  const struct range have = exponents_of(p, x);
   /* x has the exponent that is written so far in it. */
   const int64_t shift = x->exponent - (r->exponent_negative ? -r->exponent : r->exponent);
   struct range t = {-TOMBOLA__EXPONENTS, TOMBOLA__EXPONENTS};
-  if (r->phase == TOMBOLA__AT_E) return some_exponent_in(scan, p, x, have);
+  if (r->phase == TOMBOLA__AT_E) return some_in(scan, row, x, t);
   if (r->phase == TOMBOLA__AT_E_SIGN || r->exponent == 0) {
     if (r->exponent_negative)
       t.hi = shift;
     else
       t.lo = shift;
-    return some_exponent_in(scan, p, x, meet(have, t));
+    return some_in(scan, row, x, t);
   }
   for (int64_t at = r->exponent * 10, width = 10; at < TOMBOLA__EXPONENTS / 10; at *= 10, width *= 10) {
     t = r->exponent_negative ? (struct range){shift - at - (width - 1), shift - at}
                              : (struct range){shift + at, shift + at + (width - 1)};
-    if (some_exponent_in(scan, p, x, meet(have, t))) return true;
+    if (some_in(scan, row, x, t)) return true;
   }
   return false;
 }
@@ -204,30 +221,37 @@ static bool some_exponent(const struct scan *scan, const struct tombola__piece *
 /* ---- all together ---- */
 
 /* Some number of this sign. */
-static bool some_number(struct scan *scan, const struct tombola__number_set *set, bool negative) {
-  for (uint32_t i = 0; i < set->n[negative]; i++) {
-    const struct tombola__piece *const p = set->pieces[negative][i];
+static bool some_number(struct scan *scan, const struct tombola__points *points) {
+  if (points->n > scan->excluded.n) return true;
+  for (uint32_t i = 0; i < points->n_others; i++) {
+    const struct tombola__piece *const p = points->others[i];
     if (!scan->excluded.n || tombola__piece_is_endless(p) || some_within(scan, p, &p->bounds)) return true;
   }
-  return false;
+  return some_point(scan, points, (struct tombola__point_range){0, points->n}, TOMBOLA__EXPONENTS);
 }
 
 static bool can_go_on(struct scan *scan, const struct tombola__number_set *set, bool zero) {
   const struct tombola__reading *const r = scan->reading;
   const bool negative = r->negative;
-  if (r->phase < TOMBOLA__AT_E) {
-    if (set->endless[negative]) return true;
-    if (r->n == 0) return zero || some_number(scan, set, negative);
+  const bool exponent = r->phase >= TOMBOLA__AT_E;
+  if (!exponent && set->endless[negative]) return true;
+  if (r->n == 0 && (zero || exponent)) return zero;
+  if (set->n[negative] == 0) return false;
+  const struct tombola__points *const points = tombola__points(scan->s, set, negative);
+  if (r->n == 0) return some_number(scan, points);
+  if (!exponent) {
     strip(scan);
-    for (uint32_t i = 0; i < set->n[negative]; i++)
-      if (some_digits(scan, set->pieces[negative][i])) return true;
-    return false;
+    for (uint32_t i = 0; i < points->n_others; i++)
+      if (some_digits(scan, points->others[i])) return true;
+    return some_point_begins(scan, points);
   }
-  if (r->n == 0) return zero;
   const struct tombola__decimal x = tombola__number_value(r);
-  for (uint32_t i = 0; i < set->n[negative]; i++)
-    if (some_exponent(scan, set->pieces[negative][i], &x)) return true;
-  return false;
+  for (uint32_t i = 0; i < points->n_others; i++) {
+    const struct row row = {.p = points->others[i], .have = exponents_of(points->others[i], &x)};
+    if (some_exponent(scan, &row, &x)) return true;
+  }
+  const struct row row = {.points = points, .range = tombola__points_begin(points, x.digits, x.length, true)};
+  return row.range.first < row.range.last && some_exponent(scan, &row, &x);
 }
 
 static bool zero_is_free(const struct tombola__number_set *set, const struct tombola__excluded *excluded) {

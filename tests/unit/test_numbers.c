@@ -2,91 +2,7 @@
 /* Sets of numbers and the beginnings of their texts (src/constraint/number.h), against a second reckoning in scaled
  * integers. Every short text is tried: what a text is must fit the reckoning, what can go on must
  * be seen to arrive, and what can't must have no longer text that is a number of the set. */
-#include "support.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "constraint/number.h"
-
-static struct tombola__store store;
-
-static int setup(void **state) {
-  (void)state;
-  static const struct tombola_grammar_limits limits = {.struct_size = sizeof limits, .max_seconds = 250};
-  assert_int_equal(tombola__store_new(&store, &limits, NULL, NULL), TOMBOLA_OK);
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  tombola__store_free(&store);
-  return 0;
-}
-
-/* ---- short ways to write sets ---- */
-
-/* One of the last 64, whose digits stay for as long. */
-static struct tombola__decimal decimal(const char *text) {
-  static char buffers[64][2][1024];
-  static unsigned next;
-  char(*const buffer)[1024] = buffers[next++ % 64];
-  struct tombola__decimal d;
-  assert_true(strlen(text) < sizeof buffer[0]);
-  strcpy(buffer[0], text);
-  assert_true(tombola__decimal_read(buffer[0], strlen(text), buffer[1], &d));
-  return d;
-}
-
-/* "[1,5)": NULL ends are written as nothing. */
-static tombola__numset interval(const char *text) {
-  char lo[1024] = "", hi[1024] = "";
-  const char *const comma = strchr(text, ',');
-  const size_t end = strlen(text) - 1;
-  memcpy(lo, text + 1, (size_t)(comma - text - 1));
-  memcpy(hi, comma + 1, end - (size_t)(comma + 1 - text));
-  const struct tombola__decimal a = *lo ? decimal(lo) : (struct tombola__decimal){0};
-  const struct tombola__decimal b = *hi ? decimal(hi) : (struct tombola__decimal){0};
-  return tombola__numbers_interval(&store, *lo ? &a : NULL, *text == '(', *hi ? &b : NULL, text[end] == ')');
-}
-
-static tombola__numset multiple(const char *text) {
-  const struct tombola__decimal m = decimal(text);
-  return tombola__numbers_multiple(&store, &m);
-}
-
-static tombola__numset both(tombola__numset a, tombola__numset b) {
-  return tombola__numbers_and(&store, a, b);
-}
-
-static tombola__numset either(tombola__numset a, tombola__numset b) {
-  return tombola__numbers_or(&store, a, b);
-}
-
-static tombola__numset not(tombola__numset a) {
-  return tombola__numbers_not(&store, a);
-}
-
-static bool has(tombola__numset a, const char *text) {
-  const struct tombola__decimal x = decimal(text);
-  return tombola__numbers_has(&store, a, &x);
-}
-
-static unsigned scan(tombola__numset a, const char *text) {
-  return tombola__number_scan(&store, a, text, strlen(text), NULL, 0);
-}
-
-#define IS   TOMBOLA__NUMBER_IS
-#define ON   TOMBOLA__NUMBER_CAN_GO_ON
-#define ALL  TOMBOLA__NUMBERS_ALL
-#define NONE TOMBOLA__NUMBERS_NONE
-
-static void want(tombola__numset a, const char *text, unsigned result) {
-  const unsigned got = scan(a, text);
-  if (got != result) fail_msg("'%.60s': %u, not %u", text, got, result);
-  assert_int_equal(store.status, TOMBOLA_OK);
-}
+#include "numbers_support.h"
 
 /* ---- decimals ---- */
 
@@ -273,6 +189,9 @@ static void beginnings_of_intervals_and_points(void **state) {
   want(open, "7e", ON);
   want(open, "7e+", 0);
   want(open, "7e0", 0);
+  want(interval("(5,6)"), "5", ON);
+  want(interval("(5,6)"), "5e", 0);
+  want(interval("[5,6)"), "5e", ON);
   want(open, "7e-0", ON);
   want(open, "-", 0);
   want(open, "0", ON);
@@ -541,13 +460,26 @@ static void random_sets_are_counted(void **state) {
 
 static void what_is_not_settled_is_refused(void **state) {
   (void)state;
-  tombola__numbers_multiple(
-      &store, &(struct tombola__decimal){.digits = "123456789012345678901234567891", .length = 30});
+  static char digits[4098]; /* 10^4096 + 1 */
+  memset(digits, '0', 4097);
+  digits[0] = digits[4096] = '1';
+  tombola__numbers_multiple(&store, &(struct tombola__decimal){.digits = digits, .length = 4097});
   assert_int_equal(store.status, TOMBOLA_OUT_OF_RANGE);
   assert_string_equal(store.error.param, "multipleOf");
   assert_int_equal(scan(ALL, "1"), 0);
   tombola__store_clear(&store);
-  assert_int_equal(both(multiple("9223372036854775783"), multiple("9223372036854775643")), NONE);
+  digits[4095] = '1'; /* 10^4095 + 1, and one more for the common multiple */
+  const struct tombola__decimal large = {.digits = digits, .length = 4096};
+  const tombola__numset most = tombola__numbers_multiple(&store, &large);
+  assert_int_equal(store.status, TOMBOLA_OK);
+  assert_true(tombola__numbers_has(&store, most, &large));
+  assert_int_equal(both(most, multiple("9223372036854775783")), NONE);
+  assert_int_equal(store.status, TOMBOLA_OUT_OF_RANGE);
+  tombola__store_clear(&store);
+  tombola__numset eleven = tombola__numbers_integers(&store);
+  static const char *const primes[] = {"2", "3", "5", "7", "11", "13", "17", "19", "23", "29", "31"};
+  for (size_t i = 0; i < 11; i++)
+    eleven = both(eleven, not(multiple(primes[i])));
   assert_int_equal(store.status, TOMBOLA_OUT_OF_RANGE);
   tombola__store_clear(&store);
   tombola__numset many = NONE;
@@ -559,8 +491,6 @@ static void what_is_not_settled_is_refused(void **state) {
   assert_int_equal(store.status, TOMBOLA_OUT_OF_RANGE);
   tombola__store_clear(&store);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -138,10 +138,10 @@ struct tombola_schema_verdict {
 /* Immutable and shared; the caches inside have a lock of their own. */
 typedef struct tombola_grammar tombola_grammar;
 
-/* Compiles. `trie` is borrowed and must outlive the grammar; NULL: no masks, only bytes. `verdict` may be NULL; it is
- * filled in when a schema is compiled or refused. INVALID_ARGUMENT: a value out of range; FORMAT: not JSON, not a
- * schema, a syntax error (offset: where); UNSUPPORTED: refused (param: the JSON pointer, cut); OUT_OF_RANGE: beyond a
- * limit; NO_CANDIDATE: nothing at all would fit; NO_MEMORY. */
+/* Compiles. `trie` is borrowed and must outlive the grammar; NULL: no masks, only bytes, and no GBNF with tokens.
+ * `verdict` may be NULL; it is filled in when a schema is compiled or refused. INVALID_ARGUMENT: a value out of range;
+ * FORMAT: not JSON, not a schema, a syntax error (offset: where); UNSUPPORTED: refused (param: the JSON pointer, cut);
+ * OUT_OF_RANGE: beyond a limit; NO_CANDIDATE: nothing at all would fit; NO_MEMORY. */
 TOMBOLA_API enum tombola_status
 tombola_grammar_new(const struct tombola_grammar_source *source, const tombola_trie *trie,
                     const struct tombola_allocator *allocator, tombola_grammar **out,
@@ -188,17 +188,17 @@ TOMBOLA_API enum tombola_status tombola_matcher_new(tombola_grammar *grammar,
                                                     tombola_matcher **out, struct tombola_error *error);
 TOMBOLA_API void tombola_matcher_free(tombola_matcher *matcher);
 
-/* The tokens that may come next. The mask is borrowed: valid as long as the grammar where it is cached, and in any case
- * until the matcher's next call. Where the text is complete, the vocabulary's end tokens are allowed (and nothing else
- * where it can't go on). A token without bytes and a special one are never allowed inside a value. UNSUPPORTED: a
- * grammar without a trie; NO_CANDIDATE: a dead end (only where the verdict is MAY_BACKTRACK); OUT_OF_RANGE: beyond a
- * limit; NO_MEMORY. On every error the matcher is as it was. */
+/* The tokens that may come next. The mask is borrowed: valid as long as the grammar where it is cached, and in any
+ * case until the matcher's next call. Where the text is complete, the vocabulary's end tokens are allowed (and nothing
+ * else where it can't go on). A token without bytes and a special one are never allowed inside a value, but where a
+ * GBNF grammar asks for the token itself. UNSUPPORTED: a grammar without a trie; NO_CANDIDATE: a dead end (only where
+ * the verdict is MAY_BACKTRACK); OUT_OF_RANGE: beyond a limit; NO_MEMORY. On every error the matcher is as it was. */
 TOMBOLA_API enum tombola_status tombola_matcher_mask(tombola_matcher *matcher, struct tombola_mask *mask,
                                                      struct tombola_error *error);
 
-/* Goes on by a token, or by bytes. INVALID_ARGUMENT: the token isn't allowed here, or these bytes aren't; nothing
- * changes. `accepted` (or NULL) then tells how many of the bytes fit. An end token is accepted where the text is
- * complete, and after it only end tokens. */
+/* Goes on by a token, or by bytes, which are never the token that a GBNF grammar asks for. INVALID_ARGUMENT: the token
+ * isn't allowed here, or these bytes aren't; nothing changes. `accepted` (or NULL) then tells how many of the bytes
+ * fit. An end token is accepted where the text is complete, and after it only end tokens. */
 TOMBOLA_API enum tombola_status tombola_matcher_accept(tombola_matcher *matcher, tombola_token token,
                                                        struct tombola_error *error);
 TOMBOLA_API enum tombola_status tombola_matcher_accept_bytes(tombola_matcher *matcher, const char *bytes,
@@ -212,7 +212,7 @@ TOMBOLA_API enum tombola_status tombola_matcher_rollback(tombola_matcher *matche
 TOMBOLA_API size_t tombola_matcher_accepted(const tombola_matcher *matcher);
 
 /* The bytes that every completion goes on with: writes at most `capacity` of them and stores how many there are, at
- * most `capacity`, in *length. Where the text may end here there are none. */
+ * most `capacity`, in *length. Where the text may end here there are none, nor where a token itself is asked for. */
 TOMBOLA_API enum tombola_status tombola_matcher_forced(tombola_matcher *matcher, char *bytes, size_t capacity,
                                                        size_t *length, struct tombola_error *error);
 

@@ -361,6 +361,7 @@ static enum tombola_status compile(const struct compiling *c) {
   s->whitespace = source->whitespace;
   s->whitespace_max = source->whitespace_max ? source->whitespace_max : DEFAULT_WHITESPACE;
   s->order = source->order;
+  s->plain_names = c->grammar->trie && !c->grammar->trie->text.holds_names;
   enum tombola_status status = compile_source(c);
   if (!status) status = try_program(c);
   if (!status) status = find_specials(c);

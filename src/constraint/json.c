@@ -104,11 +104,6 @@ void *tombola__json_frame(struct tombola__machine *m, const struct tombola__fram
 
 /* ---- numbers ---- */
 
-static bool continues_number(uint8_t byte) {
-  return (byte >= '0' && byte <= '9') || byte == '.' || byte == 'e' || byte == 'E' || byte == '-' ||
-         byte == '+';
-}
-
 /* The text up to the byte, as a number. */
 static void scan(struct tombola__machine *m, const struct tombola__thread *t) {
   const struct tombola__decimal *excluded = NULL;
@@ -128,7 +123,7 @@ static void scan(struct tombola__machine *m, const struct tombola__thread *t) {
 }
 
 static void number_step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte) {
-  if (continues_number(byte)) {
+  if (tombola__json_in_number(byte)) {
     if (t->phase & TOMBOLA__NUMBER_CAN_GO_ON) scan(m, t);
   } else if (t->phase & TOMBOLA__NUMBER_IS) {
     end_before(m, t->up, byte);
@@ -173,7 +168,7 @@ static void begin_value(struct tombola__machine *m, const struct tombola__thread
   } else if (byte == '[') {
     for (size_t i = 0; i < v->n_arrays && v->types & TOMBOLA__ARRAY; i++)
       tombola__json_open_array(m, v->arrays[i], t->up);
-  } else if (continues_number(byte)) {
+  } else if (tombola__json_in_number(byte)) {
     next.kind = TOMBOLA__JSON_NUMBER;
     next.a = v->numbers;
     next.b = length_of(m);

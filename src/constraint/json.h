@@ -5,6 +5,7 @@
  *   json_string.c  strings, and the code points of a string's text
  *   json_key.c     names of properties
  *   json_object.c, json_array.c   their frames, and the ways to go on
+ *   json_quick.c   bytes that need no more than a look
  *   json_place.c   what is asked about a place: freedom, keys, whether the text may end
  */
 #ifndef TOMBOLA_JSON_H
@@ -36,10 +37,10 @@ enum tombola__json_frame { TOMBOLA__JSON_ARRAY, TOMBOLA__JSON_OBJECT, TOMBOLA__J
 
 struct tombola__json_head {
   struct tombola__frame frame;
-  uint32_t unique; /* where the item of the outermost unique array around begins, or NOWHERE */
+  uint32_t unique; /* where the item of the outermost array around that compares its items begins, or NOWHERE */
 };
 
-/* Items of a unique array. Shared by its frames: they write the same. */
+/* Items of a unique array, or of one that needs two equal ones. Shared by its frames: they write the same. */
 struct tombola__json_seen {
   const char **texts; /* canonical */
   uint64_t *hashes;
@@ -56,6 +57,7 @@ struct tombola__json_array {
   const struct tombola__json_seen *seen;
   uint32_t n_seen, n_numbers;
   uint64_t seen_hash;
+  bool paired; /* two items are equal, and that is what the shape asks for: no other is looked at */
 };
 
 /* Names of undeclared properties, the last one first. */
@@ -91,6 +93,11 @@ static inline bool tombola__json_is_plain(uint8_t byte) {
 
 static inline bool tombola__json_is_space(uint8_t byte) {
   return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r';
+}
+
+static inline bool tombola__json_in_number(uint8_t byte) {
+  return (byte >= '0' && byte <= '9') || byte == '.' || byte == 'e' || byte == 'E' || byte == '-' ||
+         byte == '+';
 }
 
 /* White space in a place that counts it in `b`: emits the place again where it is allowed. */
@@ -145,6 +152,20 @@ void tombola__json_object_step(struct tombola__machine *m, const struct tombola_
 void tombola__json_begin_key(struct tombola__machine *m, const struct tombola__json_names *names);
 void tombola__json_key_step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte);
 
+/* Whether undeclared names can't run out, whatever names are there. */
+bool tombola__json_names_last(const struct tombola__store *s, const struct tombola__object_shape *shape);
+/* Whether all undeclared names are alike to what follows them, and the name that is being read can be one of those. Only
+ * those that are there already may not end it, and declared ones are something else. */
+bool tombola__json_name_is_free(const struct tombola__machine *m, const struct tombola__thread *t);
+/* Of those, from *at (0 at first; moved on), one that begins with what is read: what would be left of it. False: there
+ * is no other. */
+bool tombola__json_name_taken(const struct tombola__machine *m, const struct tombola__thread *t,
+                              const void **at, struct tombola_bytes *rest);
+/* Of declared ones, from *i (0 at first; moved on). */
+bool tombola__json_name_declared(const struct tombola__thread *t, uint32_t *i, struct tombola_bytes *rest);
+/* Goes on behind some such name. */
+void tombola__json_end_name(struct tombola__machine *m, const struct tombola__thread *t);
+
 /* The key is whole: goes on to its value in every way there is. `index` as in tombola__object_ways(). */
 void tombola__json_property(struct tombola__machine *m, const struct tombola__json_object *object,
                             uint32_t index, const struct tombola__json_extra *extra);
@@ -154,7 +175,7 @@ void tombola__json_property(struct tombola__machine *m, const struct tombola__js
 void tombola__json_open_array(struct tombola__machine *m, const struct tombola__array_shape *shape,
                               const struct tombola__frame *up);
 void tombola__json_array_step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte);
-/* The item is whole: the frame with it, or NULL when it is there already. */
+/* The item is whole: the frame with it, or NULL when it is there already and may not be. */
 const struct tombola__frame *tombola__json_item(struct tombola__machine *m,
                                                 const struct tombola__json_array *array, uint32_t end);
 

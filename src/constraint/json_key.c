@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "lang_terms.h"
 
 static uint32_t range_lo(const struct tombola__thread *t) {
   return t->d & 0xFFFF;
@@ -113,6 +114,63 @@ static void extra_step(struct tombola__machine *m, const struct tombola__json_na
   }
 }
 
+bool tombola__json_names_last(const struct tombola__store *s, const struct tombola__object_shape *shape) {
+  const struct tombola__term *const t = tombola__term(s, shape->extra);
+  return shape->extra == TOMBOLA__LANG_ALL ||
+         (t->kind == TOMBOLA__TERM_NOT && tombola__term(s, t->a)->longest != TOMBOLA__LANG_UNBOUNDED);
+}
+
+/* Whether every undeclared name has the same ways to go on. */
+static bool are_alike(const struct tombola__object_shape *shape) {
+  for (size_t i = 0; i < shape->n_groups; i++)
+    if (shape->groups[i].keys != TOMBOLA__LANG_ALL && shape->groups[i].keys != shape->extra) return false;
+  return !shape->n_wants;
+}
+
+bool tombola__json_name_is_free(const struct tombola__machine *m, const struct tombola__thread *t) {
+  const struct tombola__store *const s = tombola__machine_store(m);
+  const struct tombola__json_names *const names = tombola__json_names_of(t->up);
+  const struct tombola__object_shape *const shape = names->object->state.shape;
+  if (t->phase != TOMBOLA__JSON_PLAIN || t->a == TOMBOLA__LANG_NONE || !s->plain_names) return false;
+  if (names->head.unique != TOMBOLA__JSON_NOWHERE) return false;
+  if (!are_alike(shape) || !tombola__json_names_last(s, shape)) return false;
+  const char *const text = (const char *)tombola__machine_text(m) + names->start;
+  const size_t length = tombola__machine_length(m) - names->start;
+  return !memchr(text, '\\', length);
+}
+
+bool tombola__json_name_taken(const struct tombola__machine *m, const struct tombola__thread *t,
+                              const void **at, struct tombola_bytes *rest) {
+  const struct tombola__json_names *const names = tombola__json_names_of(t->up);
+  const char *const text = (const char *)tombola__machine_text(m) + names->start;
+  const size_t length = tombola__machine_length(m) - names->start;
+  const struct tombola__json_extra *x =
+      *at ? ((const struct tombola__json_extra *)*at)->next : names->object->extras;
+  while (x && (x->length < length || memcmp(x->name, text, length)))
+    x = x->next;
+  if (!x) return false;
+  *at = x;
+  *rest = (struct tombola_bytes){x->name + length, x->length - length};
+  return true;
+}
+
+bool tombola__json_name_declared(const struct tombola__thread *t, uint32_t *i, struct tombola_bytes *rest) {
+  const struct tombola__object_shape *const shape = tombola__json_names_of(t->up)->object->state.shape;
+  if (range_lo(t) + *i >= range_hi(t)) return false;
+  const struct tombola__name *const name = shape->declared[range_lo(t) + (*i)++].name;
+  *rest = (struct tombola_bytes){name->text + t->e, name->length - t->e};
+  return true;
+}
+
+void tombola__json_end_name(struct tombola__machine *m, const struct tombola__thread *t) {
+  const struct tombola__json_object *const object = tombola__json_names_of(t->up)->object;
+  struct tombola__json_extra *const extra = tombola__machine_take(m, sizeof *extra);
+  if (!extra) return;
+  /* No name is like this one: it isn't well-formed. */
+  *extra = (struct tombola__json_extra){.next = object->extras, .name = "\xFF", .length = 1, .hash = 1};
+  tombola__json_property(m, object, TOMBOLA__MANY, extra);
+}
+
 /* ---- keys ---- */
 
 void tombola__json_begin_key(struct tombola__machine *m, const struct tombola__json_names *names) {
@@ -125,8 +183,9 @@ void tombola__json_begin_key(struct tombola__machine *m, const struct tombola__j
   key.a = names->extra ? object->state.shape->extra : TOMBOLA__LANG_NONE;
   key.d = (uint32_t)object->state.shape->n_declared << 16;
   if (!any_bit(names->allowed, 0, (uint32_t)object->state.shape->n_declared)) key.d = 0;
-  /* The language of all names never runs out, and each of its steps is itself. */
-  if (names->extra && object->extras && key.a != TOMBOLA__LANG_ALL) key.phase = TOMBOLA__JSON_RIVAL;
+  if (names->extra && object->extras &&
+      !tombola__json_names_last(tombola__machine_store(m), object->state.shape))
+    key.phase = TOMBOLA__JSON_RIVAL;
   tombola__machine_emit(m, &key);
 }
 

@@ -11,6 +11,38 @@ bool tombola__json_complete(struct tombola__machine *m, const struct tombola__th
   return tombola__machine_may_end(m, t->up);
 }
 
+/* ---- texts ---- */
+
+bool tombola__json_in_text(const struct tombola__machine *m, const struct tombola__thread *t) {
+  if (t->kind == TOMBOLA__JSON_KEY) return tombola__json_name_is_free(m, t);
+  if (t->kind != TOMBOLA__JSON_STRING || t->phase != TOMBOLA__JSON_PLAIN) return false;
+  return !tombola__is_json(t->up) ||
+         ((const struct tombola__json_head *)(const void *)t->up)->unique == TOMBOLA__JSON_NOWHERE;
+}
+
+bool tombola__json_in_escape(struct tombola__machine *m, const struct tombola__thread *t, size_t length) {
+  if (t->kind != TOMBOLA__JSON_STRING && t->kind != TOMBOLA__JSON_KEY) return false;
+  if (t->phase != TOMBOLA__JSON_ESCAPE || t->a == TOMBOLA__LANG_NONE) return false;
+  const struct tombola__freedom f = tombola__lang_freedom(tombola__machine_store(m), t->a);
+  return f.length > length && f.others && !~(f.ascii[0] & f.ascii[1] & f.ascii[2] & f.ascii[3]);
+}
+
+bool tombola__json_taken(const struct tombola__machine *m, const struct tombola__thread *t, const void **at,
+                         struct tombola_bytes *rest) {
+  return t->kind == TOMBOLA__JSON_KEY && tombola__json_name_taken(m, t, at, rest);
+}
+
+bool tombola__json_declared(const struct tombola__thread *t, uint32_t *i, struct tombola_bytes *rest) {
+  return t->kind == TOMBOLA__JSON_KEY && tombola__json_name_declared(t, i, rest);
+}
+
+void tombola__json_end_text(struct tombola__machine *m, const struct tombola__thread *t) {
+  if (t->kind == TOMBOLA__JSON_KEY)
+    tombola__json_end_name(m, t);
+  else
+    tombola__json_end(m, t->up, (uint32_t)tombola__machine_length(m) + 1);
+}
+
 /* ---- freedom ---- */
 
 bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thread *t,
@@ -63,7 +95,10 @@ static void mix_key(struct tombola__machine *m, const struct tombola__thread *t,
   mix_into(key, (uint64_t)like << 32 | t->phase);
   mix_into(key, (uint64_t)t->b << 32 | t->c);
   mix_into(key, (uint64_t)t->d << 32 | t->e);
-  if (t->a) mix_text(m, key, tombola__json_names_of(t->up)->start);
+  const void *at = NULL;
+  struct tombola_bytes rest;
+  if (t->a && (!tombola__json_name_is_free(m, t) || tombola__json_name_taken(m, t, &at, &rest)))
+    mix_text(m, key, tombola__json_names_of(t->up)->start);
 }
 
 /* What a thread's kind says besides its frame. */

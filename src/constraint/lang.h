@@ -82,6 +82,9 @@ struct tombola__freedom {
 };
 struct tombola__freedom tombola__lang_freedom(struct tombola__store *s, tombola__lang a);
 
+/* The code points that its texts are made of, or more; `length` says nothing. */
+struct tombola__freedom tombola__lang_alphabet(const struct tombola__store *s, tombola__lang a);
+
 /* A state that behaves like this one for texts of up to `horizon` code points (both about what can be stepped and where
  * the empty text is accepted), and stands for all of its kind; `a` itself when none is known. So that .{0,9000} and
  * .{0,8999} share a mask. */

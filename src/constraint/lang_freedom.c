@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may come next whatever it is, and states that are as good as each other for a while. Both go by the form of the
  * term: where nothing is known the answer is "nothing", and "itself". */
+#include <string.h>
+
 #include "lang_terms.h"
 
 #define NONE      TOMBOLA__LANG_NONE
@@ -169,6 +171,47 @@ struct tombola__freedom tombola__lang_freedom(struct tombola__store *s, tombola_
   *kept = f;
   state->freedom = kept;
   return f;
+}
+
+/* ---- letters ---- */
+
+static struct tombola__freedom joined(struct tombola__freedom a, struct tombola__freedom b, bool both) {
+  for (size_t i = 0; i < 4; i++)
+    a.ascii[i] = both ? a.ascii[i] & b.ascii[i] : a.ascii[i] | b.ascii[i];
+  a.others = both ? a.others && b.others : a.others || b.others;
+  return a;
+}
+
+/* `budget` terms are looked at; what is beyond them may have every letter. */
+static struct tombola__freedom alphabet(const struct tombola__store *s, tombola__lang a, unsigned *budget) {
+  struct tombola__freedom f = {.length = 0};
+  const struct tombola__term *const t = tombola__term(s, a);
+  if (*budget == 0) return everything.what;
+  --*budget;
+  switch ((enum tombola__term_kind)t->kind) {
+  case TOMBOLA__TERM_NONE:
+  case TOMBOLA__TERM_EMPTY: break;
+  case TOMBOLA__TERM_SET:
+    memcpy(f.ascii, tombola__terms(s)->sets[t->a].ascii, sizeof f.ascii);
+    f.others = tombola__terms(s)->sets[t->a].ranges[tombola__terms(s)->sets[t->a].n - 1].hi >= 128;
+    break;
+  case TOMBOLA__TERM_CONCAT: f = joined(alphabet(s, t->a, budget), alphabet(s, t->b, budget), false); break;
+  case TOMBOLA__TERM_CHOICE: return everything.what;
+  case TOMBOLA__TERM_OR:
+  case TOMBOLA__TERM_AND:
+    f = alphabet(s, t->list[0], budget);
+    for (size_t i = 1; i < t->b; i++)
+      f = joined(f, alphabet(s, t->list[i], budget), t->kind == TOMBOLA__TERM_AND);
+    break;
+  case TOMBOLA__TERM_NOT: return everything.what;
+  case TOMBOLA__TERM_REPEAT: return alphabet(s, t->a, budget);
+  }
+  return f;
+}
+
+struct tombola__freedom tombola__lang_alphabet(const struct tombola__store *s, tombola__lang a) {
+  unsigned budget = 64; /* no deeper than that, either */
+  return alphabet(s, a, &budget);
 }
 
 /* ---- alike ---- */

@@ -334,42 +334,47 @@ static bool push_last(struct tombola__machine *m, size_t from, uint32_t token, u
   return false;
 }
 
-enum quick { SLOW, REFUSED, MOVED };
+/* A byte of a grammar's language: the state is `b`. */
+static enum tombola__quick rules_quick(const struct tombola__store *s, const struct tombola__thread *t,
+                                       uint8_t byte, struct tombola__thread *next) {
+  if (t->phase || byte >= 0x80) return TOMBOLA__SLOW;
+  const struct tombola__lang_table *table = tombola__lang_table(s, t->b);
+  const uint32_t to = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
+  if (to == TOMBOLA__LANG_NONE) return TOMBOLA__REFUSED;
+  if (to == TOMBOLA__LANG_UNKNOWN) return TOMBOLA__SLOW;
+  table = tombola__lang_table(s, to);
+  if (!table || table->accepts) return TOMBOLA__SLOW; /* where it accepts something begins */
+  *next = *t;
+  next->b = to;
+  return to == t->b ? TOMBOLA__STAYED : TOMBOLA__MOVED;
+}
 
-/* The byte in a place whose next one differs in one number only, *to, when that is known: the state of a string or of
- * free text (a), or of a grammar's language (b). */
-static enum quick quick_step(const struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte,
-                             uint32_t *to) {
-  const bool rules = t->part == TOMBOLA__RULES;
-  if (t->phase) return SLOW;
-  if (t->part == TOMBOLA__MIX) return tombola__mix_quick(t, byte, to) ? MOVED : SLOW;
-  if (rules ? byte >= 0x80
-            : t->part != TOMBOLA__JSON || t->kind != TOMBOLA__JSON_STRING || !tombola__json_is_plain(byte))
-    return SLOW;
-  const struct tombola__lang_table *table = tombola__lang_table(m->store, rules ? t->b : t->a);
-  *to = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
-  if (*to == TOMBOLA__LANG_NONE) return REFUSED;
-  if (*to == TOMBOLA__LANG_UNKNOWN) return SLOW;
-  if (!rules) return MOVED;
-  table = tombola__lang_table(m->store, *to);
-  return table && !table->accepts ? MOVED : SLOW; /* where it accepts something begins */
+static enum tombola__quick quick(const struct tombola__machine *m, const struct tombola__thread *t,
+                                 uint8_t byte, struct tombola__thread *next) {
+  switch ((enum tombola__part)t->part) {
+  case TOMBOLA__JSON: return tombola__json_quick(m->store, t, byte, next);
+  case TOMBOLA__RULES: return rules_quick(m->store, t, byte, next);
+  case TOMBOLA__MIX:
+    if (t->phase) return TOMBOLA__SLOW;
+    *next = *t;
+    return tombola__mix_quick(t, byte, &next->a) ? TOMBOLA__MOVED : TOMBOLA__SLOW;
+  case TOMBOLA__DONE: break;
+  }
+  return TOMBOLA__REFUSED;
 }
 
 bool tombola__machine_push(struct tombola__machine *m, uint8_t byte) {
   if (m->store->status || !reserve(m)) return false;
   struct level next = m->levels[m->n_levels - 1];
-  const struct tombola__thread *const t = &m->threads[next.first];
-  uint32_t to = 0;
-  const enum quick quick = next.n == 1 ? quick_step(m, t, byte, &to) : SLOW;
-  if (quick == SLOW) return push_each(m, byte);
-  if (quick == REFUSED) return false;
-  if (to != (t->part == TOMBOLA__RULES ? t->b : t->a)) {
-    if (m->n_threads == m->threads_room) return push_each(m, byte);
-    struct tombola__thread *const place = &m->threads[m->n_threads];
-    *place = *t;
-    *(t->part == TOMBOLA__RULES ? &place->b : &place->a) = to;
+  if (next.n != 1 || m->n_threads == m->threads_room) return push_each(m, byte);
+  switch (quick(m, &m->threads[next.first], byte, &m->threads[m->n_threads])) {
+  case TOMBOLA__SLOW: return push_each(m, byte);
+  case TOMBOLA__REFUSED: return false;
+  case TOMBOLA__STAYED: break;
+  case TOMBOLA__MOVED:
     next.first = (uint32_t)m->n_threads++;
     next.end = (uint32_t)m->n_threads;
+    break;
   }
   m->text[m->n_levels - 1] = byte;
   m->levels[m->n_levels++] = next;
@@ -396,6 +401,18 @@ size_t tombola__machine_push_token(struct tombola__machine *m, uint32_t token, c
     return levels;
   tombola__machine_pop(m, n);
   return 0;
+}
+
+bool tombola__machine_end_text(struct tombola__machine *m) {
+  if (m->store->status || !reserve(m)) return false;
+  const struct level top = m->levels[m->n_levels - 1];
+  const struct tombola__thread t = m->threads[top.first];
+  m->text[m->n_levels - 1] = '"';
+  begin_level(m);
+  tombola__json_end_text(m, &t);
+  if (end_level(m)) return true;
+  rewind_to(m, &top);
+  return false;
 }
 
 /* ---- asking ---- */

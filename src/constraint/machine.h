@@ -72,6 +72,19 @@ bool tombola__machine_awaits(const struct tombola__machine *m);   /* some readin
  * vocabulary is allowed without looking at it. False: none. */
 bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out);
 
+/* Whether the only place is in the text of a JSON string, such that it doesn't matter what the text is to whatever
+ * follows its end (no token's bytes may hold a whole name behind another: store->plain_names). *lang: what follows here,
+ * up to the end. */
+bool tombola__machine_in_text(struct tombola__machine *m, tombola__lang *lang);
+/* Whether the only place is behind a backslash, and then any text of up to `length` code points may follow. */
+bool tombola__machine_in_escape(struct tombola__machine *m, size_t length);
+/* Where it is in such a text: what may not follow up to the end. From *at (NULL at first; moved on); false: nothing else. */
+bool tombola__machine_taken(const struct tombola__machine *m, const void **at, struct tombola_bytes *rest);
+/* Names that are something else: from *i (0 at first; moved on). */
+bool tombola__machine_declared(const struct tombola__machine *m, uint32_t *i, struct tombola_bytes *rest);
+/* And there: reads the closing quote as if the text could end here. False: the string can't be the one that is wanted. */
+bool tombola__machine_end_text(struct tombola__machine *m);
+
 /* The places of the readings; valid until the next push. */
 const struct tombola__thread *tombola__machine_readings(const struct tombola__machine *m, size_t *n);
 
@@ -110,6 +123,14 @@ bool tombola__machine_may_end(const struct tombola__machine *m, const struct tom
  * else are read once more. tombola__machine_length() is that of this point. 0 again before the push ends. */
 void tombola__machine_look_back(struct tombola__machine *m, size_t bytes);
 
+/* A byte in the only place of a text, when what it does is known at once. */
+enum tombola__quick {
+  TOMBOLA__SLOW,    /* it isn't: _step tells */
+  TOMBOLA__REFUSED, /* it doesn't fit */
+  TOMBOLA__STAYED,  /* the place stays as it is */
+  TOMBOLA__MOVED    /* the place is *next, which makes nothing and is no end */
+};
+
 /* The part's functions. _start emits the first places of a text that begins here, inside of `up`; _step reads one byte
  * in one place; _return goes on after the thing inside of `up` ended; _complete: may the text end in this place? */
 struct tombola__store *tombola__machine_store(const struct tombola__machine *m);
@@ -117,6 +138,14 @@ struct tombola__store *tombola__machine_store(const struct tombola__machine *m);
 void tombola__json_start(struct tombola__machine *m, tombola__formula f, const struct tombola__frame *up);
 void tombola__json_step(struct tombola__machine *m, const struct tombola__thread *thread, uint8_t byte);
 void tombola__json_return(struct tombola__machine *m, const struct tombola__frame *up);
+enum tombola__quick tombola__json_quick(const struct tombola__store *s, const struct tombola__thread *thread,
+                                        uint8_t byte, struct tombola__thread *next);
+bool tombola__json_in_text(const struct tombola__machine *m, const struct tombola__thread *thread);
+bool tombola__json_in_escape(struct tombola__machine *m, const struct tombola__thread *thread, size_t length);
+bool tombola__json_taken(const struct tombola__machine *m, const struct tombola__thread *thread,
+                         const void **at, struct tombola_bytes *rest);
+bool tombola__json_declared(const struct tombola__thread *thread, uint32_t *i, struct tombola_bytes *rest);
+void tombola__json_end_text(struct tombola__machine *m, const struct tombola__thread *thread);
 bool tombola__json_complete(struct tombola__machine *m, const struct tombola__thread *thread);
 bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thread *thread,
                            struct tombola__freedom *out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked about where a machine is: all its places are asked, each by its part. */
+#include "json.h"
 #include "machine_state.h"
 
 struct tombola__store *tombola__machine_store(const struct tombola__machine *m) {
@@ -52,6 +53,28 @@ static bool freedom_of(struct tombola__machine *m, const struct tombola__thread 
   case TOMBOLA__DONE: return false;
   }
   return false;
+}
+
+bool tombola__machine_in_text(struct tombola__machine *m, tombola__lang *lang) {
+  const struct level *const top = &m->levels[m->n_levels - 1];
+  const struct tombola__thread *const t = &m->threads[top->first];
+  if (top->n != 1 || t->part != TOMBOLA__JSON || !tombola__json_in_text(m, t)) return false;
+  *lang = t->a;
+  return true;
+}
+
+bool tombola__machine_in_escape(struct tombola__machine *m, size_t length) {
+  const struct level *const top = &m->levels[m->n_levels - 1];
+  const struct tombola__thread t = m->threads[top->first];
+  return top->n == 1 && t.part == TOMBOLA__JSON && tombola__json_in_escape(m, &t, length);
+}
+
+bool tombola__machine_declared(const struct tombola__machine *m, uint32_t *i, struct tombola_bytes *rest) {
+  return tombola__json_declared(&m->threads[m->levels[m->n_levels - 1].first], i, rest);
+}
+
+bool tombola__machine_taken(const struct tombola__machine *m, const void **at, struct tombola_bytes *rest) {
+  return tombola__json_taken(m, &m->threads[m->levels[m->n_levels - 1].first], at, rest);
 }
 
 static unsigned bits(uint32_t word) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Masks: which tokens may come where a machine is. Whole sets of plain tokens are taken where their characters are free,
- * and the rest is walked: the machine reads a trie's bytes depth first, and what it refuses is skipped. */
+/* Masks: which tokens may come where a machine is. In a string, what its language says of tokens is known (mask_text.c),
+ * and only what follows its end is looked at. Elsewhere whole sets of plain tokens are taken where their characters are
+ * free, and the rest is walked: the machine reads a trie's bytes depth first, and what it refuses is skipped. */
 #include <string.h>
 
 #include "grammar.h"
@@ -9,9 +10,10 @@
 
 /* Where allowed tokens go. */
 struct sink {
+  struct tombola_grammar *grammar;
   const tombola_trie *trie;
   struct tombola__mask_room *room;
-  bool many; /* more than the room's list holds, or some that it doesn't hold */
+  struct tombola__sheet *sheet;
 
   /* What can be read where the machine is: exactly; and not more than, also behind it until a string begins when the
    * whole text is JSON. */
@@ -20,13 +22,18 @@ struct sink {
   bool is_json;
 };
 
+/* Begins with the tokens of a base. */
+static void begin(struct sink *sink, const uint32_t *base) {
+  sink->sheet = tombola__sheet(sink->grammar, sink->room, base);
+}
+
 static void allow(struct sink *sink, uint32_t token) {
-  struct tombola__mask_room *const room = sink->room;
-  room->words[token / 32] |= (uint32_t)1 << token % 32;
-  if (room->n_ids < TOMBOLA__LISTED)
-    room->ids[room->n_ids++] = (tombola_token)token;
+  struct tombola__sheet *const sheet = sink->sheet;
+  sheet->words[token / 32] |= (uint32_t)1 << token % 32;
+  if (sheet->n_ids < TOMBOLA__SHEET_IDS)
+    sheet->ids[sheet->n_ids++] = (tombola_token)token;
   else
-    sink->many = true;
+    sheet->dirty = true;
 }
 
 static void allow_same(struct sink *sink, uint32_t token) {
@@ -74,24 +81,96 @@ static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__
   tombola__machine_pop(m, read);
 }
 
+/* ---- in a string ---- */
+
+/* Which of the texts behind a quote can be read. */
+static void read_backs(struct tombola__machine *m, const struct tombola__text_tries *tries, bool *can) {
+  uint32_t read = 0;
+  memset(can, 0, tries->n_backs * sizeof *can);
+  if (tries->empty_back) can[0] = true;
+  for (uint32_t i = tries->backs.first; i < tries->backs.end;) {
+    const struct tombola__trie_node *const node = &tries->nodes[i];
+    const uint32_t depth = node->place >> 8;
+    if (read >= depth) {
+      tombola__machine_pop(m, read - depth + 1);
+      read = depth - 1;
+    }
+    if (!tombola__machine_push(m, (uint8_t)node->place)) {
+      i = node->end;
+      continue;
+    }
+    read = depth;
+    if (node->token != TOMBOLA__NO_NODE_TOKEN) can[node->token] = true;
+    i++;
+  }
+  tombola__machine_pop(m, read);
+}
+
+/* What may not be in front of a closing quote, or what is a name of its own there. */
+struct taking {
+  struct sink *sink;
+  struct tombola__machine *m;
+  bool value;
+};
+
+static void set_taken(void *context, uint32_t leaf) {
+  const struct taking *const t = context;
+  t->sink->room->taken[leaf] = t->value;
+}
+
+static void try_leaf(void *context, uint32_t leaf) {
+  const struct taking *const t = context;
+  const tombola_trie *const trie = t->sink->trie;
+  for (uint32_t k = trie->text.first_end[leaf]; k < trie->text.first_end[leaf + 1]; k++) {
+    const uint32_t token = trie->text.ends[k].token;
+    size_t length, n = 0;
+    const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
+    while (n < length && tombola__machine_push(t->m, (uint8_t)bytes[n]))
+      n++;
+    tombola__machine_pop(t->m, n);
+    if (n == length) allow(t->sink, token);
+  }
+}
+
+/* Calls visit for the leaves that spell a name that is there, or a declared one. */
+static void visit_names(struct taking *t, bool there, bool declared,
+                        void (*visit)(void *context, uint32_t leaf)) {
+  struct tombola_bytes rest;
+  const void *at = NULL;
+  while (there && tombola__machine_taken(t->m, &at, &rest))
+    tombola__text_fronts_of(t->sink->trie, rest.data, rest.length, visit, t);
+  for (uint32_t i = 0; declared && tombola__machine_declared(t->m, &i, &rest);)
+    tombola__text_fronts_of(t->sink->trie, rest.data, rest.length, visit, t);
+}
+
+static void fill_text(struct sink *sink, struct tombola__machine *m, const struct tombola__text *text) {
+  const struct tombola__text_tries *const tries = &sink->trie->text;
+  const uint32_t *const ids = tombola__text_ids(text), *const fronts = tombola__text_fronts(text);
+  begin(sink, text->base);
+  for (uint32_t i = 0; i < text->n_ids; i++)
+    allow(sink, ids[i]);
+  if (!text->n_fronts || !tombola__machine_end_text(m)) return;
+  read_backs(m, tries, sink->room->backs);
+  tombola__machine_pop(m, 1);
+  struct taking t = {sink, m, true};
+  visit_names(&t, true, true, set_taken);
+  for (uint32_t i = 0; i < text->n_fronts; i++)
+    for (uint32_t k = tries->first_end[fronts[i]]; k < tries->first_end[fronts[i] + 1]; k++)
+      if (sink->room->backs[tries->ends[k].back] && !sink->room->taken[fronts[i]])
+        allow(sink, tries->ends[k].token);
+  t.value = false;
+  visit_names(&t, true, true, set_taken);
+  visit_names(&t, false, true, try_leaf);
+}
+
 /* ---- sets that are taken whole ---- */
 
 /* All plain tokens of at most `length` characters. */
 static void take_plain(struct sink *sink, uint32_t length) {
   const tombola_trie *const trie = sink->trie;
-  struct tombola__mask_room *const room = sink->room;
-  const size_t shown = length < TOMBOLA__MASK_LENGTHS ? length : TOMBOLA__MASK_LENGTHS;
-  memcpy(room->words, tombola__plain_mask(trie, shown), trie->words * sizeof *room->words);
+  begin(sink, tombola__plain_mask(trie, length < TOMBOLA__MASK_LENGTHS ? length : TOMBOLA__MASK_LENGTHS));
   for (size_t i = 0; i < trie->n_long && trie->long_ones[i].characters <= length; i++)
-    room->words[trie->long_ones[i].token / 32] |= (uint32_t)1 << trie->long_ones[i].token % 32;
-  sink->many = true;
-  room->dirty = true;
-}
-
-static void take_group(struct sink *sink, const struct tombola__group *group, uint32_t length) {
-  const struct tombola__plain *const plain = sink->trie->plain;
-  for (uint32_t i = group->first; i < group->last && plain[i].characters <= length; i++)
-    allow(sink, plain[i].token);
+    allow(sink, trie->long_ones[i].token);
 }
 
 /* How many tokens the groups of these categories have. */
@@ -102,6 +181,11 @@ static size_t covered(const tombola_trie *trie, uint32_t free) {
   return n;
 }
 
+/* A walk of all costs what can be read; taking groups pays off when it spares more than the groups' own beginnings. */
+bool tombola__is_worth_it(const tombola_trie *trie, uint32_t free) {
+  return covered(trie, free) > 8 * trie->n_groups;
+}
+
 static void try_bytes(struct sink *sink, struct tombola__machine *m) {
   for (unsigned byte = 0; byte < 256; byte++) {
     const bool may = sink->outlook.bytes[byte / 32] >> byte % 32 & 1;
@@ -110,41 +194,63 @@ static void try_bytes(struct sink *sink, struct tombola__machine *m) {
   }
 }
 
-/* Where only some characters are free: groups of them are taken, the others walked. */
+/* Where only some characters are free: groups of them are taken with the base, the others walked. */
 static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t free, uint32_t length) {
   const tombola_trie *const trie = sink->trie;
   for (size_t g = 0; g < trie->n_groups; g++) {
     const struct tombola__group *const group = &trie->groups[g];
     const bool is_free = !(group->signature & ~free);
-    if (is_free) take_group(sink, group, length);
-    if (is_free && group->most <= length) continue;
-    if (is_free) sink->many = true; /* what was taken is found again, which no list may hold twice */
+    if (is_free && (group->most <= length || sink->outlook.most <= length)) continue;
     walk(sink, m, group->nodes);
   }
   walk(sink, m, trie->rest);
 }
 
-/* A walk of all costs what can be read; taking groups pays off when it spares more than the groups' own beginnings. */
-static bool is_worth_it(const tombola_trie *trie, uint32_t free) {
-  return covered(trie, free) > 8 * trie->n_groups;
+/* Behind a backslash where any text may follow: only what begins with `u` isn't known yet. */
+static void take_escaped(struct sink *sink, struct tombola__machine *m) {
+  begin(sink, sink->trie->text.behind_escape);
+  walk(sink, m, sink->trie->rest);
+  const bool hex = sink->firsts['u'];
+  memset(sink->firsts, 0, sizeof sink->firsts);
+  sink->firsts['u'] = hex;
+  walk(sink, m, sink->trie->all);
 }
 
-static void fill(struct sink *sink, struct tombola__machine *m) {
+static void fill_place(struct sink *sink, struct tombola__machine *m) {
   const tombola_trie *const trie = sink->trie;
   struct tombola__freedom freedom = {.length = 0};
+  const uint32_t *base;
   uint32_t free = 0;
   tombola__machine_outlook(m, &sink->outlook);
   try_bytes(sink, m);
   if (tombola__machine_freedom(m, &freedom) && freedom.length > 0) free = tombola__free_categories(&freedom);
-  if (free == tombola__all_categories()) {
+  if (tombola__machine_in_escape(m, trie->most_characters)) {
+    take_escaped(sink, m);
+  } else if (free == tombola__all_categories()) {
     take_plain(sink, freedom.length);
     const bool all = freedom.length >= trie->most_characters || sink->outlook.most <= freedom.length;
     walk(sink, m, all ? trie->rest : trie->all);
-  } else if (free && is_worth_it(trie, free)) {
+  } else if (free && tombola__is_worth_it(trie, free) &&
+             (base = tombola__mask_base(sink->grammar, free, freedom.length))) {
+    begin(sink, base);
     take_groups(sink, m, free, freedom.length);
   } else {
+    begin(sink, NULL);
     walk(sink, m, trie->all);
   }
+}
+
+static void fill(struct sink *sink, struct tombola__machine *m) {
+  tombola__lang lang;
+  const struct tombola__text *text = NULL;
+  if (tombola__machine_in_text(m, &lang)) {
+    struct tombola__store *const s = tombola__machine_store(m);
+    text = tombola__mask_text(sink->grammar, tombola__lang_like(s, lang, (uint32_t)sink->trie->longest));
+  }
+  if (text)
+    fill_text(sink, m, text);
+  else
+    fill_place(sink, m);
 }
 
 /* ---- tokens that aren't in the tries ---- */
@@ -205,7 +311,7 @@ static void allow_awaited(struct sink *sink, struct tombola__machine *m) {
     uint32_t token;
     bool negated;
     if (!tombola__rules_awaits(&threads[i], &token, &negated)) continue;
-    if (!(sink->room->words[token / 32] >> token % 32 & 1)) allow(sink, token);
+    if (!(sink->sheet->words[token / 32] >> token % 32 & 1)) allow(sink, token);
   }
 }
 
@@ -219,39 +325,17 @@ static bool allow_all_but_one(struct sink *sink, struct tombola_grammar *grammar
   while (i < n && !(tombola__rules_awaits(&threads[i], &token, &negated) && negated))
     i++;
   if (i == n) return false;
-  memcpy(sink->room->words, sink->trie->matchable, sink->trie->words * sizeof *sink->room->words);
-  sink->many = true;
-  sink->room->dirty = true;
+  begin(sink, sink->trie->matchable);
   if (token >= sink->trie->count) return true;
   const size_t levels = tombola__token_push(grammar, m, (tombola_token)token);
   tombola__machine_pop(m, levels);
-  if (!levels) sink->room->words[token / 32] &= ~((uint32_t)1 << token % 32);
+  if (levels) return true;
+  sink->sheet->words[token / 32] &= ~((uint32_t)1 << token % 32);
+  sink->sheet->dirty = true;
   return true;
 }
 
-/* ---- the room ---- */
-
-enum tombola_status tombola__mask_room_new(struct tombola_grammar *grammar, struct tombola__mask_room *room) {
-  *room = (struct tombola__mask_room){0};
-  if (!grammar->trie) return TOMBOLA_OK;
-  room->words = tombola__new(&grammar->allocator, grammar->trie->words, sizeof *room->words);
-  return room->words ? TOMBOLA_OK : TOMBOLA_NO_MEMORY;
-}
-
-void tombola__mask_room_free(struct tombola_grammar *grammar, struct tombola__mask_room *room) {
-  tombola__free(&grammar->allocator, room->words);
-  *room = (struct tombola__mask_room){0};
-}
-
-static void clear_room(const tombola_trie *trie, struct tombola__mask_room *room) {
-  if (room->dirty)
-    memset(room->words, 0, trie->words * sizeof *room->words);
-  else
-    for (size_t i = 0; i < room->n_ids; i++)
-      room->words[room->ids[i] / 32] = 0;
-  room->n_ids = 0;
-  room->dirty = false;
-}
+/* ---- all of it ---- */
 
 static void sort_ids(tombola_token *ids, size_t n) {
   for (size_t i = 1; i < n; i++) {
@@ -263,89 +347,12 @@ static void sort_ids(tombola_token *ids, size_t n) {
   }
 }
 
-/* ---- the cache ---- */
-
-static struct tombola__mask_entry *find(struct tombola__mask_cache *cache, const uint64_t key[2]) {
-  size_t at = key[0] & (cache->n_slots - 1);
-  for (;; at = (at + 1) & (cache->n_slots - 1)) {
-    struct tombola__mask_entry *const e = &cache->slots[at];
-    if ((!e->words && !e->ids) || (e->key[0] == key[0] && e->key[1] == key[1])) return e;
-  }
-}
-
-static bool make_space(struct tombola_grammar *grammar) {
-  struct tombola__mask_cache *const cache = &grammar->masks;
-  if (cache->n * 4 < cache->n_slots * 3) return true;
-  struct tombola__mask_cache wider = *cache;
-  wider.n_slots = cache->n_slots ? 2 * cache->n_slots : 64;
-  const size_t more = (wider.n_slots - cache->n_slots) * sizeof *wider.slots;
-  if (more > cache->max_bytes - cache->bytes) return false;
-  wider.slots = tombola__new(&grammar->allocator, wider.n_slots, sizeof *wider.slots);
-  if (!wider.slots) return false;
-  wider.bytes += more;
-  for (size_t i = 0; i < cache->n_slots; i++)
-    if (cache->slots[i].words || cache->slots[i].ids) *find(&wider, cache->slots[i].key) = cache->slots[i];
-  tombola__free(&grammar->allocator, cache->slots);
-  *cache = wider;
-  return true;
-}
-
-/* Puts what is in the room into the cache, if that has space. Words change hands, and the room gets others. */
-static void keep(struct tombola_grammar *grammar, struct tombola__mask_room *room, const uint64_t key[2],
-                 bool many) {
-  struct tombola__mask_cache *const cache = &grammar->masks;
-  const size_t bytes =
-      many ? grammar->trie->words * sizeof(uint32_t) : (room->n_ids + 1) * sizeof(tombola_token);
-  if (!make_space(grammar) || bytes > cache->max_bytes - cache->bytes) return;
-  void *const memory = grammar->allocator.allocate(grammar->allocator.context, bytes);
-  if (!memory) return;
-  struct tombola__mask_entry *const e = find(cache, key);
-  *e = (struct tombola__mask_entry){.key = {key[0], key[1]}};
-  if (many) {
-    e->words = room->words;
-    room->words = memory;
-    room->n_ids = 0;
-    room->dirty = true;
-  } else {
-    e->ids = memory;
-    e->n_ids = (uint32_t)room->n_ids;
-    memcpy(e->ids, room->ids, room->n_ids * sizeof *e->ids);
-  }
-  cache->n++;
-  cache->bytes += bytes;
-}
-
-void tombola__mask_cache_free(struct tombola_grammar *grammar) {
-  struct tombola__mask_cache *const cache = &grammar->masks;
-  for (size_t i = 0; i < cache->n_slots; i++) {
-    tombola__free(&grammar->allocator, cache->slots[i].words);
-    tombola__free(&grammar->allocator, cache->slots[i].ids);
-  }
-  tombola__free(&grammar->allocator, cache->slots);
-  *cache = (struct tombola__mask_cache){0};
-}
-
-/* ---- all of it ---- */
-
 static enum tombola_status show(const tombola_trie *trie, const uint32_t *words, const tombola_token *ids,
                                 size_t n, struct tombola_mask *mask, struct tombola_error *error) {
   *mask = (struct tombola_mask){.words = words, .count = trie->count, .ids = ids, .n_ids = ids ? n : 0};
   if (!ids || n > 0) return TOMBOLA_OK;
   return tombola__fail(error, TOMBOLA_NO_CANDIDATE, NULL,
                        "no token of the vocabulary leads to a complete text");
-}
-
-/* From the cache: a list has its bits set in the room. */
-static enum tombola_status show_entry(const tombola_trie *trie, const struct tombola__mask_entry *e,
-                                      struct tombola__mask_room *room, struct tombola_mask *mask,
-                                      struct tombola_error *error) {
-  if (e->words) return show(trie, e->words, NULL, 0, mask, error);
-  clear_room(trie, room);
-  for (size_t i = 0; i < e->n_ids; i++)
-    room->words[e->ids[i] / 32] |= (uint32_t)1 << e->ids[i] % 32;
-  memcpy(room->ids, e->ids, e->n_ids * sizeof *e->ids);
-  room->n_ids = e->n_ids;
-  return show(trie, room->words, e->ids, e->n_ids, mask, error);
 }
 
 static enum tombola_status failed(struct tombola_grammar *grammar, struct tombola_error *error) {
@@ -355,37 +362,46 @@ static enum tombola_status failed(struct tombola_grammar *grammar, struct tombol
   return status;
 }
 
+/* What decides about tokens: the place, the end, and special ones. False: a failure. */
+static bool key_of(struct tombola_grammar *grammar, struct tombola__machine *machine, uint64_t key[2]) {
+  tombola__machine_key(machine, grammar->trie->longest, key);
+  key[0] = tombola__mix(key[0], 2u * tombola__machine_complete(machine) + tombola__machine_engaged(machine));
+  return !grammar->store.status;
+}
+
+/* Makes the mask on a sheet. */
+static void make(struct sink *sink, struct tombola__machine *machine) {
+  if (!machine) {
+    begin(sink, NULL);
+  } else if (!allow_all_but_one(sink, sink->grammar, machine)) {
+    fill(sink, machine);
+    allow_specials(sink, sink->grammar, machine);
+    allow_awaited(sink, machine);
+  }
+  if (!machine || tombola__machine_complete(machine)) allow_ends(sink);
+}
+
 enum tombola_status tombola__mask_at(struct tombola_grammar *grammar, struct tombola__machine *machine,
                                      struct tombola__mask_room *room, struct tombola_mask *mask,
                                      struct tombola_error *error) {
-  const tombola_trie *const trie = grammar->trie;
+  struct sink sink = {.grammar = grammar,
+                      .trie = grammar->trie,
+                      .room = room,
+                      .is_json = grammar->program.part == TOMBOLA__JSON};
   uint64_t key[2] = {0, 0};
   if (machine) {
-    tombola__machine_key(machine, trie->longest, key);
-    if (grammar->store.status) return failed(grammar, error);
-    /* What else decides about tokens: the end, and special ones. */
-    key[0] =
-        tombola__mix(key[0], 2u * tombola__machine_complete(machine) + tombola__machine_engaged(machine));
-    if (grammar->masks.n_slots) {
-      const struct tombola__mask_entry *const e = find(&grammar->masks, key);
-      if (e->words || e->ids) return show_entry(trie, e, room, mask, error);
+    if (!key_of(grammar, machine, key)) return failed(grammar, error);
+    struct tombola__mask_entry *const e = tombola__mask_find(grammar, key);
+    if (e) {
+      const uint32_t *const words = tombola__mask_words(grammar, e, room);
+      return show(sink.trie, words, e->listed ? e->ids : NULL, e->n_ids, mask, error);
     }
   }
-  struct sink sink = {.trie = trie, .room = room, .is_json = grammar->program.part == TOMBOLA__JSON};
-  clear_room(trie, room);
-  if (machine && !allow_all_but_one(&sink, grammar, machine)) {
-    fill(&sink, machine);
-    allow_specials(&sink, grammar, machine);
-    allow_awaited(&sink, machine);
-  }
-  if (!machine || tombola__machine_complete(machine)) allow_ends(&sink);
-  if (sink.many) room->dirty = true;
-  if (grammar->store.status) {
-    room->dirty = true;
-    return failed(grammar, error);
-  }
-  if (!sink.many) sort_ids(room->ids, room->n_ids);
-  const uint32_t *const words = room->words; /* they stay where they are when they change hands */
-  if (machine) keep(grammar, room, key, sink.many);
-  return show(trie, words, sink.many ? NULL : room->ids, room->n_ids, mask, error);
+  make(&sink, machine);
+  if (grammar->store.status) return failed(grammar, error);
+  struct tombola__sheet *const sheet = sink.sheet;
+  const bool listed = !sheet->base && !sheet->dirty && sheet->n_ids <= TOMBOLA__LISTED;
+  if (listed) sort_ids(sheet->ids, sheet->n_ids);
+  if (machine) tombola__mask_keep(grammar, sheet, key, listed);
+  return show(sink.trie, sheet->words, listed ? sheet->ids : NULL, sheet->n_ids, mask, error);
 }

@@ -41,6 +41,14 @@ uint32_t tombola__free_categories(const struct tombola__freedom *freedom) {
   return found;
 }
 
+uint32_t tombola__met_categories(const struct tombola__freedom *letters) {
+  uint32_t found = letters->others ? OTHERS : 0;
+  for (size_t i = 0; i < TOMBOLA__COUNT(categories); i++)
+    for (const char *c = categories[i]; *c; c++)
+      if (letters->ascii[(uint8_t)*c / 32] >> ((uint8_t)*c % 32) & 1) found |= (uint32_t)1 << i;
+  return found;
+}
+
 /* The category's bit of an ASCII character; 0: not plain. */
 static void category_table(uint32_t table[128]) {
   memset(table, 0, 128 * sizeof *table);
@@ -200,6 +208,32 @@ static void fill_masks(tombola_trie *trie, const struct slicing *s) {
   trie->n_long = trie->n_plain - at;
 }
 
+/* Masks of the widest groups by length, so that they are taken word by word. */
+static bool fill_wide(tombola_trie *trie) {
+  const size_t size = TOMBOLA__WIDE_LENGTHS * trie->words;
+  trie->wide_masks = tombola__new(&trie->allocator, TOMBOLA__WIDE_GROUPS * size, sizeof *trie->wide_masks);
+  if (!trie->wide_masks) return false;
+  trie->size += TOMBOLA__WIDE_GROUPS * size * sizeof *trie->wide_masks;
+  for (size_t i = 0; i < TOMBOLA__WIDE_GROUPS; i++) {
+    struct tombola__group *widest = NULL;
+    for (size_t g = 0; g < trie->n_groups; g++) {
+      struct tombola__group *const group = &trie->groups[g];
+      if (!group->masks && (!widest || group->last - group->first > widest->last - widest->first))
+        widest = group;
+    }
+    if (!widest) break;
+    uint32_t *mask = trie->wide_masks + i * size;
+    widest->masks = mask;
+    uint32_t at = widest->first;
+    for (size_t length = 1; length <= TOMBOLA__WIDE_LENGTHS; length++, mask += trie->words) {
+      if (length > 1) memcpy(mask, mask - trie->words, trie->words * sizeof *mask);
+      for (; at < widest->last && trie->plain[at].characters == length; at++)
+        mask[trie->plain[at].token / 32] |= (uint32_t)1 << trie->plain[at].token % 32;
+    }
+  }
+  return true;
+}
+
 /* Sorted entries of the groups, one group after the other, then those of the rest. */
 static void part(tombola_trie *trie, const struct slicing *s, const struct tombola__trie_entry *entries,
                  size_t n, struct tombola__trie_entry *parted) {
@@ -222,6 +256,7 @@ static bool fill(tombola_trie *trie, struct slicing *s) {
   order_by_length(trie, s);
   fill_groups(trie, s);
   fill_masks(trie, s);
+  if (!fill_wide(trie)) return false;
   trie->long_ones = tombola__new(a, trie->n_long, sizeof *trie->long_ones);
   if (!trie->long_ones) return false;
   if (trie->n_long)

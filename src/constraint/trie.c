@@ -246,8 +246,8 @@ static bool build(tombola_trie *trie) {
   if (a && b) {
     const size_t n = gather(trie, a);
     size_t n_rest = 0;
-    done =
-        sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) && write_tries(trie, b, a, n, n_rest);
+    done = sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) &&
+           write_tries(trie, b, a, n, n_rest) && tombola__text_tries(trie, a + n - n_rest, n_rest);
     if (done) sort_pairs(trie->same, trie->n_same);
   }
   tombola__free(&trie->allocator, a);
@@ -284,6 +284,8 @@ void tombola_trie_free(tombola_trie *trie) {
                         trie->plain, trie->long_ones, trie->plain_masks};
   for (size_t i = 0; i < TOMBOLA__COUNT(held); i++)
     tombola__free(&allocator, held[i]);
+  tombola__free(&allocator, trie->wide_masks);
+  tombola__text_tries_free(trie);
   tombola__free(&allocator, trie);
 }
 

@@ -17,6 +17,9 @@
 #define TOMBOLA__SAME_BYTES    ((uint32_t)1 << 31) /* other tokens have these bytes too */
 #define TOMBOLA__MASK_LENGTHS  32 /* plain tokens have a mask for each number of characters up to it */
 
+#define TOMBOLA__WIDE_GROUPS  8 /* that have masks of their own */
+#define TOMBOLA__WIDE_LENGTHS 16
+
 struct tombola__trie_node {
   uint32_t end;   /* behind the subtree */
   uint32_t token; /* the lowest id with these bytes, perhaps with SAME_BYTES; NO_NODE_TOKEN */
@@ -30,9 +33,10 @@ struct tombola__trie_span {
 
 /* Plain tokens that are made of the same categories of characters. */
 struct tombola__group {
-  uint32_t signature;   /* bits: categories */
-  uint32_t first, last; /* of the trie's plain[]: by rising number of characters, then by id */
-  uint32_t most;        /* characters of its longest token */
+  uint32_t signature;    /* bits: categories */
+  uint32_t first, last;  /* of the trie's plain[]: by rising number of characters, then by id */
+  uint32_t most;         /* characters of its longest token */
+  const uint32_t *masks; /* of the widest groups: WIDE_LENGTHS masks, as plain_masks; NULL */
   struct tombola__trie_span nodes;
 };
 
@@ -40,6 +44,34 @@ struct tombola__group {
 struct tombola__plain {
   uint32_t token;
   uint32_t characters;
+};
+
+/* A token that ends a string: which of the texts behind the quote it has. */
+struct tombola__text_end {
+  uint32_t token, back;
+};
+
+/* A leaf of fronts with escapes, and the bytes that they stand for. */
+struct tombola__escaped_front {
+  uint32_t leaf, length;
+};
+
+/* Tokens of the rest, by what they do in the text of a JSON string (trie_text.c). The `token` of a node is the number of
+ * a leaf. */
+struct tombola__text_tries {
+  struct tombola__trie_node *nodes;
+  struct tombola__trie_span stays;  /* those that stay in the text */
+  struct tombola__trie_span fronts; /* of those that end it: what is in front of the quote */
+  struct tombola__trie_span backs;  /* and what is behind it */
+  uint32_t n_stays, n_fronts, n_backs;
+  tombola_token *stay;            /* leaf k of stays: first_stay[k] to first_stay[k + 1] */
+  struct tombola__text_end *ends; /* leaf k of fronts: first_end[k] to first_end[k + 1] */
+  uint32_t *first_stay, *first_end;
+  struct tombola__escaped_front *escaped; /* fronts that aren't spelled as they are */
+  size_t n_escaped;
+  uint32_t *behind_escape; /* a mask: plain tokens whose first character ends an escape of two characters */
+  bool empty_front, empty_back; /* leaf 0 is the empty text, which has no node */
+  bool holds_names;             /* a token may hold a whole name behind the end of another one */
 };
 
 struct tombola_trie {
@@ -62,7 +94,9 @@ struct tombola_trie {
   size_t most_characters;           /* of a plain token */
   struct tombola__plain *long_ones; /* plain tokens of more than MASK_LENGTHS characters, by rising number */
   size_t n_long;
-  uint32_t *matchable;   /* a mask: what an element that is a token can match (token.h) */
+  uint32_t *matchable; /* a mask: what an element that is a token can match (token.h) */
+  struct tombola__text_tries text;
+  uint32_t *wide_masks;
   uint32_t *plain_masks; /* MASK_LENGTHS masks: plain tokens of at most 1, 2, … characters */
 };
 
@@ -76,10 +110,12 @@ const tombola_token *tombola__trie_same(const tombola_trie *trie, tombola_token 
 
 /* The categories all of whose characters are in the set: bits as in a group's signature. */
 uint32_t tombola__free_categories(const struct tombola__freedom *freedom);
+/* The categories some of whose characters are in the set. */
+uint32_t tombola__met_categories(const struct tombola__freedom *letters);
 /* All categories. */
 uint32_t tombola__all_categories(void);
 
-/* ---- between trie.c and slices.c ---- */
+/* ---- between trie.c, slices.c and trie_text.c ---- */
 
 /* A token while tries are made. */
 struct tombola__trie_entry {
@@ -103,5 +139,12 @@ struct tombola__trie_writer {
  * memory. */
 bool tombola__slices(tombola_trie *trie, const struct tombola__trie_entry *entries, size_t n,
                      struct tombola__trie_entry *parted, size_t *n_rest);
+
+/* Makes `text` of the rest's entries. False: no memory. */
+bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *rest, size_t n);
+void tombola__text_tries_free(tombola_trie *trie);
+/* Calls visit for each leaf of fronts that spells this text. */
+void tombola__text_fronts_of(const tombola_trie *trie, const char *text, size_t length,
+                             void (*visit)(void *context, uint32_t leaf), void *context);
 
 #endif

@@ -150,5 +150,7 @@ enum tombola_status tombola__schema(struct tombola__store *s, const struct tombo
 
 /* The formula of one JSON value (const): equal in JSON Schema's sense. `json` is well-formed. */
 tombola__formula tombola__equal_to(struct tombola__store *s, const char *json, size_t length);
+/* Of one of several; each ends with a NUL. */
+tombola__formula tombola__equal_to_any(struct tombola__store *s, const char *const *texts, size_t n);
 
 #endif

@@ -6,10 +6,15 @@
 
 #define FIRST_SEEN 8u
 
+/* Whether its items are compared with each other. */
+static bool compares(const struct tombola__json_array *a) {
+  return a->shape->unique || (a->shape->not_unique && !a->paired);
+}
+
 /* The number of items as far as it matters to a key. Where items are counted or compared all of it does. */
 static uint64_t count_for_key(const struct tombola__json_array *a) {
   const struct tombola__array_shape *const shape = a->shape;
-  if (shape->n_counts || shape->unique || a->count < shape->n_items) return a->count;
+  if (shape->n_counts || compares(a) || a->count < shape->n_items) return a->count;
   const uint32_t missing = a->count < shape->min ? shape->min - a->count : 0;
   const uint32_t left = shape->max == TOMBOLA__MANY ? TOMBOLA__JSON_FAR : shape->max - a->count;
   const uint32_t few = missing < TOMBOLA__JSON_FAR ? missing : TOMBOLA__JSON_FAR;
@@ -25,7 +30,7 @@ static void make_key(struct tombola__json_array *a) {
     key = tombola__mix(key, count_for_key(a));
     for (size_t c = 0; c < a->shape->n_counts; c++)
       key = tombola__mix(key, a->counts[c]);
-    a->head.frame.key[i] = tombola__mix(key, a->seen_hash + a->n_seen);
+    a->head.frame.key[i] = tombola__mix(tombola__mix(key, a->seen_hash + a->n_seen), a->paired);
   }
 }
 
@@ -34,7 +39,8 @@ static struct tombola__array_state state_of(const struct tombola__json_array *a)
       .shape = a->shape,
       .count = a->count,
       .counts = a->counts,
-      .seen = a->shape->unique && a->seen ? a->seen->texts : NULL,
+      .seen = compares(a) && a->seen ? a->seen->texts : NULL,
+      .paired = a->paired,
   };
 }
 
@@ -55,7 +61,7 @@ static void go_way(void *context, tombola__formula value, const void *more) {
   *next = *a;
   next->count++;
   next->start = (uint32_t)tombola__machine_length(way->m) + 1;
-  if (a->shape->unique && a->head.unique == TOMBOLA__JSON_NOWHERE) next->head.unique = next->start;
+  if (compares(a) && a->head.unique == TOMBOLA__JSON_NOWHERE) next->head.unique = next->start;
   if (n) {
     uint32_t *const counts = (uint32_t *)(next + 1);
     memcpy(counts, more, n * sizeof *counts);
@@ -103,7 +109,7 @@ void tombola__json_array_step(struct tombola__machine *m, const struct tombola__
   }
 }
 
-/* ---- items that may not come twice ---- */
+/* ---- items that may not come twice, or must ---- */
 
 static const struct tombola__json_seen *grown(struct tombola__machine *m, const struct tombola__json_array *a,
                                               uint32_t room) {
@@ -141,12 +147,29 @@ static const struct tombola__frame *with_item(struct tombola__machine *m, const 
   next->seen->hashes[a->n_seen] = hash;
   next->n_seen++;
   next->seen_hash += hash;
-  if (*text == '-' || (*text >= '0' && *text <= '9')) {
+  if (a->shape->unique && (*text == '-' || (*text >= '0' && *text <= '9'))) {
     char *const digits = tombola__machine_take(m, length);
     if (!digits || !tombola__decimal_read(text, length, digits, &next->seen->numbers[a->n_numbers]))
       return NULL;
     next->n_numbers++;
   }
+  make_key(next);
+  return &next->head.frame;
+}
+
+/* The array with two equal items: what they were doesn't matter any more. */
+static const struct tombola__frame *with_pair(struct tombola__machine *m,
+                                              const struct tombola__json_array *a) {
+  struct tombola__json_array *const next = tombola__machine_take(m, sizeof *next);
+  if (!next) return NULL;
+  *next = *a;
+  next->paired = true;
+  next->seen = NULL;
+  next->n_seen = 0;
+  next->seen_hash = 0;
+  const struct tombola__frame *const up = a->head.frame.up;
+  next->head.unique = tombola__is_json(up) ? ((const struct tombola__json_head *)(const void *)up)->unique
+                                           : TOMBOLA__JSON_NOWHERE;
   make_key(next);
   return &next->head.frame;
 }
@@ -157,7 +180,7 @@ static void *take(void *machine, size_t size) {
 
 const struct tombola__frame *tombola__json_item(struct tombola__machine *m,
                                                 const struct tombola__json_array *a, uint32_t end) {
-  if (!a->shape->unique) return &a->head.frame;
+  if (!compares(a)) return &a->head.frame;
   size_t length = 0;
   const char *const item = (const char *)tombola__machine_text(m) + a->start;
   const char *const text =
@@ -166,5 +189,6 @@ const struct tombola__frame *tombola__json_item(struct tombola__machine *m,
   uint64_t hash = tombola__mix(1, length);
   for (size_t i = 0; i < length; i++)
     hash = tombola__mix(hash, (uint8_t)text[i]);
-  return is_there(a, text, hash) ? NULL : with_item(m, a, text, length, hash);
+  if (!is_there(a, text, hash)) return with_item(m, a, text, length, hash);
+  return a->shape->unique ? NULL : with_pair(m, a);
 }

@@ -55,6 +55,7 @@ struct tombola__array_shape {
   const struct tombola__item_count *counts;
   size_t n_counts;
   bool unique;
+  bool not_unique; /* two items are equal */
 };
 
 /* What a formula allows. */
@@ -116,7 +117,8 @@ struct tombola__array_state {
   const struct tombola__array_shape *shape;
   uint32_t count;          /* items so far */
   const uint32_t *counts;  /* n_counts: items so far that are counted, cut at what matters */
-  const char *const *seen; /* unique: the canonical texts of the items so far; otherwise NULL */
+  const char *const *seen; /* unique, and not_unique unless paired: the canonical texts of the items so far */
+  bool paired;             /* not_unique: two of the items so far are equal */
 };
 
 bool tombola__array_may_end(struct tombola__store *s, const struct tombola__array_state *state);
@@ -124,7 +126,8 @@ bool tombola__array_may_end(struct tombola__store *s, const struct tombola__arra
 /* The ways to go on with another item: its formula, and the counts with it (`more`: n_counts of uint32_t, valid during
  * the call). Only such that the array can still be completed. None when there may be no other. In a unique array an item
  * of few possible values comes without those that were seen; of others the machine refuses a value that comes again
- * when it ends, and tombola__explore() says when that may be a dead end. */
+ * when it ends, and tombola__explore() says when that may be a dead end. An array that needs two equal items, when there
+ * is no other chance, comes to items that must be one that is there. */
 void tombola__array_ways(struct tombola__store *s, const struct tombola__array_state *state,
                          tombola__way_fn visit, void *context);
 

@@ -108,7 +108,8 @@ struct tombola__array *tombola__array_draft(struct tombola__store *s, struct tom
                 .min = c->min,
                 .max = c->max,
                 .counts = counts,
-                .unique = c->unique},
+                .unique = c->unique,
+                .not_unique = c->not_unique},
       .exact = true,
   };
   struct tombola__array_shape *const shape = &a->shape;

@@ -250,6 +250,7 @@ bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array
     find_scarce(s, shape, 0, &scarce);
     if (!different(s, &scarce, TOMBOLA__TRUE, NULL)) return false;
   }
+  if (shape->not_unique && !tombola__pair_can_be(s, shape)) return false;
   return shape->n_counts == 0 || counts_completable(s, shape, 0, none);
 }
 
@@ -257,6 +258,7 @@ bool tombola__array_may_end(struct tombola__store *s, const struct tombola__arra
   (void)s;
   const struct tombola__array_shape *const shape = state->shape;
   if (state->count < shape->min || state->count > shape->max) return false;
+  if (shape->not_unique && !state->paired) return false;
   for (size_t i = 0; i < shape->n_counts; i++)
     if (state->counts[i] < shape->counts[i].min) return false;
   return true;
@@ -315,15 +317,16 @@ void tombola__array_ways(struct tombola__store *s, const struct tombola__array_s
   const struct tombola__array_shape *const shape = state->shape;
   if (state->count >= array_of(state)->shape.max) return;
   tombola__formula item = item_at(shape, state->count);
-  if (shape->n_counts == 0 && !shape->unique) {
+  const bool unpaired = shape->not_unique && !state->paired;
+  if (shape->n_counts == 0 && !shape->unique && !unpaired) {
     static const uint32_t none;
     visit(context, item, &none);
     return;
   }
   struct ways w = {.s = s, .state = state, .visit = visit, .context = context};
   if (shape->n_counts) memcpy(w.counts, state->counts, shape->n_counts * sizeof *w.counts);
-  if (shape->unique) {
-    item = new_item(s, state, item);
+  if (shape->unique || unpaired) {
+    item = unpaired ? tombola__pair_item(s, state, item) : new_item(s, state, item);
     if (!tombola__sat(s, item)) return;
   }
   if (shape->n_counts)

@@ -30,12 +30,12 @@ static tombola__formula item_at(const struct tombola__array_shape *shape, uint64
   return i < shape->n_items ? shape->items[i] : shape->rest;
 }
 
-/* Arrays of one shape. Different items, when all are of one formula: falling factorials. Counts, and different items of
- * different formulas: an upper bound only. */
+/* Arrays of one shape. Different items, when all are of one formula: falling factorials. Counts, different items of
+ * different formulas, and two equal ones: an upper bound only. */
 static uint64_t count_array(struct tombola__store *s, const struct tombola__array_shape *shape,
                             uint64_t most) {
   uint64_t sum = 0, product = 1;
-  const bool plain = shape->n_counts == 0 && (!shape->unique || shape->n_items == 0);
+  const bool plain = shape->n_counts == 0 && !shape->not_unique && (!shape->unique || shape->n_items == 0);
   for (uint64_t n = 0; n <= shape->max && sum < most && !s->status; n++) {
     if (n >= shape->min) sum = add(sum, product, most);
     if (n == shape->max) break;

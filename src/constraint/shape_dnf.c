@@ -41,7 +41,7 @@ static bool is_there(const struct tombola__fact *fact, int which, uint32_t min) 
 }
 
 static bool plainly_dead(const struct tombola__conjunct *c, int which) {
-  if (c->min > c->max) return true;
+  if (c->min > c->max || (c->not_unique && (c->unique || c->max < 2))) return true;
   for (size_t i = 0; i < c->n_facts; i++)
     if (c->facts[i].value == TOMBOLA__FALSE && is_there(&c->facts[i], which, c->min)) return true;
   return false;

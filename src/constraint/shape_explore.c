@@ -132,6 +132,8 @@ static void check_counts(struct walk *w, tombola__formula item) {
 static void push_array(struct walk *w, const struct tombola__array_shape *shape) {
   struct tombola__store *const s = w->s;
   if (shape->unique && shape->n_counts) inexact(w, "uniqueItems together with contains");
+  if (shape->not_unique && shape->n_counts && !tombola__pair_can_follow(s, shape))
+    inexact(w, "two equal items (not uniqueItems) together with contains");
   for (size_t i = 0; i <= shape->n_items && i < shape->max; i++) {
     const tombola__formula item = i < shape->n_items ? shape->items[i] : shape->rest;
     push(w, item);

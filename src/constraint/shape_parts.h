@@ -128,6 +128,14 @@ struct tombola__array *tombola__array_complete(struct tombola__store *s, const s
 bool tombola__object_can_be(struct tombola__store *s, const struct tombola__object *o);
 bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array *a);
 
+/* shape_array_pairs.c. Whether two equal items can always follow that no count with a max counts. */
+bool tombola__pair_can_follow(struct tombola__store *s, const struct tombola__array_shape *shape);
+/* Whether an array that needs two equal items can have them, whatever is counted. */
+bool tombola__pair_can_be(struct tombola__store *s, const struct tombola__array_shape *shape);
+/* What the next item must be so that two can still be equal. */
+tombola__formula tombola__pair_item(struct tombola__store *s, const struct tombola__array_state *state,
+                                    tombola__formula item);
+
 /* The value of an undeclared name: AND of the groups that have it. */
 tombola__formula tombola__group_value(struct tombola__store *s, const struct tombola__object_shape *shape,
                                       const char *name, size_t length);

@@ -152,11 +152,7 @@ static bool items_sat(struct tombola__store *s, const struct tombola__array_shap
 bool tombola__array_sat(struct tombola__store *s, struct tombola__conjunct *c) {
   const struct tombola__array *const draft = tombola__array_draft(s, c);
   if (!draft || draft->shape.min > draft->shape.max || !items_sat(s, &draft->shape)) return false;
-  if (draft->shape.n_counts == 0 && !draft->shape.unique && !c->not_unique) return true;
+  if (draft->shape.n_counts == 0 && !draft->shape.unique && !draft->shape.not_unique) return true;
   const struct tombola__array *const a = tombola__array_complete(s, draft);
-  if (!a || !tombola__array_can_be(s, a)) return false;
-  if (!c->not_unique) return true;
-  if (a->shape.max < 2) return false;
-  tombola__store_fail(s, TOMBOLA_UNSUPPORTED, NULL, "an array with two equal items (not uniqueItems)");
-  return false;
+  return a && tombola__array_can_be(s, a);
 }

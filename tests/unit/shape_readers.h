@@ -25,6 +25,7 @@ struct thread {
   uint32_t count, extras, met, last_order;
   uint32_t counts[8];
   uint64_t seen[2];
+  bool paired;
 };
 
 struct threads {
@@ -38,6 +39,7 @@ struct step {
   const struct thread *from;
   uint32_t index; /* of a declared property */
   const struct value *value;
+  bool there; /* among the items already */
   struct threads *to;
 };
 
@@ -123,13 +125,15 @@ static inline void array_way(void *context, tombola__formula f, const void *more
   struct step *const step = context;
   if (!accepts(step->s, f, step->value)) return;
   struct thread t = *step->from;
+  t.paired |= step->there;
   t.count++;
   if (t.array->n_counts) memcpy(t.counts, more, t.array->n_counts * sizeof *t.counts);
   add_thread(step->to, t);
 }
 
 static inline struct tombola__array_state array_state(const struct thread *t, const char *const *seen) {
-  return (struct tombola__array_state){t->array, t->count, t->counts, t->array->unique ? seen : NULL};
+  const bool compares = t->array->unique || (t->array->not_unique && !t->paired);
+  return (struct tombola__array_state){t->array, t->count, t->counts, compares ? seen : NULL, t->paired};
 }
 
 static inline bool is_among(const char *text, const char *const *seen, size_t n) {
@@ -144,7 +148,8 @@ static inline void read_item(struct tombola__store *s, const struct threads *fro
   for (size_t i = 0; i < from->n; i++) {
     struct step step = {.s = s, .from = &from->at[i], .value = v, .to = to};
     assert_true(step.from->array->n_counts <= 8);
-    if (step.from->array->unique && is_among(v->text, seen, step.from->count)) continue;
+    step.there = is_among(v->text, seen, step.from->count);
+    if (step.from->array->unique && step.there) continue;
     const struct tombola__array_state state = array_state(step.from, seen);
     tombola__array_ways(s, &state, array_way, &step);
   }
@@ -188,7 +193,8 @@ static inline bool accepts(struct tombola__store *s, tombola__formula f, const s
   const struct tombola__value *const allowed = tombola__value(s, f);
   if (!allowed || !(allowed->types & v->type)) return false;
   struct tombola__decimal number = {v->number ? "1" : "", v->number ? 1 : 0, false, 0};
-  if (v->type == TOMBOLA__STRING) return tombola__lang_matches(s, allowed->text, v->string, strlen(v->string));
+  if (v->type == TOMBOLA__STRING)
+    return tombola__lang_matches(s, allowed->text, v->string, strlen(v->string));
   if (v->type == TOMBOLA__NUMBER) return tombola__numbers_has(s, allowed->numbers, &number);
   return !(v->type & (TOMBOLA__ARRAY | TOMBOLA__OBJECT)) || accepts_inside(s, f, v);
 }

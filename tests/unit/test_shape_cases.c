@@ -3,7 +3,7 @@
  * values, limits. */
 #include "shape_readers.h"
 
-static struct tombola__store one; /* each case's */
+static struct tombola__store one;  /* each case's */
 static tombola__formula built[16]; /* what LATER parts are */
 
 static int open_one(void **state) {
@@ -257,6 +257,10 @@ static void test_contains(void **state) {
   assert_true(tombola__satisfiable(&one, counted(many, number, 1, 0, 5)));
   assert_false(tombola__satisfiable(&one, counted(two, number, 0, 3, TOMBOLA__MANY)));
   assert_false(tombola__satisfiable(&one, counted(numbers, string, 0, 1, TOMBOLA__MANY)));
+  /* Items of their own that can't but be counted. */
+  const tombola__formula own = all_of(tombola__item(&one, 0, number), tombola__item(&one, 1, number), two);
+  assert_false(tombola__satisfiable(&one, counted(own, number, 0, 0, 1)));
+  assert_true(tombola__satisfiable(&one, counted(own, number, 0, 0, 2)));
   /* two counts share the items */
   const tombola__formula strings = counted(two, string, 0, 1, 1);
   assert_true(

@@ -119,21 +119,56 @@ tombola__formula tombola__equal_any(struct tombola__store *s, yyjson_val *list, 
   return tombola__or(s, v.others, v.n_others);
 }
 
-tombola__formula tombola__equal_to(struct tombola__store *s, const char *json, size_t length) {
-  const yyjson_alc memory = {s->allocator.allocate, s->allocator.resize, s->allocator.release,
-                             s->allocator.context};
+/* The document of a copy of the text, which strings stay in. */
+static yyjson_doc *parse(struct tombola__store *s, const char *json, size_t length,
+                         const yyjson_alc *memory) {
   char *const copy = tombola__copy(s, json, length);
-  if (!copy) return TOMBOLA__FALSE;
+  if (!copy) return NULL;
   yyjson_read_err problem;
-  yyjson_doc *const d = yyjson_read_opts(copy, length, YYJSON_READ_NUMBER_AS_RAW, &memory, &problem);
-  if (!d) {
-    if (problem.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
-      tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
-    else
-      tombola__store_fail(s, TOMBOLA_FORMAT, NULL, "not JSON: %s at byte %zu", problem.msg, problem.pos);
-    return TOMBOLA__FALSE;
-  }
+  yyjson_doc *const d = yyjson_read_opts(copy, length, YYJSON_READ_NUMBER_AS_RAW, memory, &problem);
+  if (d) return d;
+  if (problem.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION)
+    tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
+  else
+    tombola__store_fail(s, TOMBOLA_FORMAT, NULL, "not JSON: %s at byte %zu", problem.msg, problem.pos);
+  return NULL;
+}
+
+static yyjson_alc memory_of(const struct tombola__store *s) {
+  return (yyjson_alc){s->allocator.allocate, s->allocator.resize, s->allocator.release, s->allocator.context};
+}
+
+tombola__formula tombola__equal_to(struct tombola__store *s, const char *json, size_t length) {
+  const yyjson_alc memory = memory_of(s);
+  yyjson_doc *const d = parse(s, json, length, &memory);
+  if (!d) return TOMBOLA__FALSE;
   const tombola__formula f = tombola__equal_value(s, yyjson_doc_get_root(d), 0);
   yyjson_doc_free(d);
+  return f;
+}
+
+tombola__formula tombola__equal_to_any(struct tombola__store *s, const char *const *texts, size_t n) {
+  size_t length = 2;
+  if (n == 0) return TOMBOLA__FALSE;
+  for (size_t i = 0; i < n; i++)
+    length += strlen(texts[i]) + 1;
+  char *const list = tombola__new(&s->allocator, length, 1);
+  if (!list) {
+    tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
+    return TOMBOLA__FALSE;
+  }
+  char *at = list;
+  for (size_t i = 0; i < n; i++) {
+    *at++ = i ? ',' : '[';
+    const size_t more = strlen(texts[i]);
+    memcpy(at, texts[i], more);
+    at += more;
+  }
+  *at++ = ']';
+  const yyjson_alc memory = memory_of(s);
+  yyjson_doc *const d = parse(s, list, (size_t)(at - list), &memory);
+  const tombola__formula f = d ? tombola__equal_any(s, yyjson_doc_get_root(d), 0) : TOMBOLA__FALSE;
+  yyjson_doc_free(d);
+  tombola__free(&s->allocator, list);
   return f;
 }

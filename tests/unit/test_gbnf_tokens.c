@@ -205,6 +205,11 @@ static void errors_say_where(void **state) {
   assert_int_equal(compile(text, strlen(text), NULL, &grammar, &error), TOMBOLA_UNSUPPORTED);
   assert_int_equal(error.offset, 13);
   close_vocabulary(&v);
+  static const struct word lonely[] = {{"a", 0}, {"", 0}, {"z", TOMBOLA_TOKEN_END}};
+  static const char other[] = "root ::= !<[0]>";
+  v = open_vocabulary(lonely, TOMBOLA__COUNT(lonely), NULL, NULL); /* there is no other token */
+  assert_int_equal(compile(other, strlen(other), &v, &grammar, NULL), TOMBOLA_NO_CANDIDATE);
+  close_vocabulary(&v);
 }
 
 /* ---- texts ---- */
@@ -301,18 +306,39 @@ static void bytes_are_no_tokens(void **state) {
   assert_int_equal(tombola_matcher_accept_bytes(m, "ab", 2, NULL, NULL), TOMBOLA_OK);
   assert_int_equal(tombola_matcher_forced(m, forced, sizeof forced, &length, NULL), TOMBOLA_OK);
   assert_int_equal(length, 0); /* z is the only byte, but not the only token */
+  for (unsigned byte = 0; byte < 256; byte++)
+    if (byte != 'z')
+      assert_int_equal(tombola_matcher_accept_bytes(m, &(char){(char)byte}, 1, NULL, NULL),
+                       TOMBOLA_INVALID_ARGUMENT);
   assert_true(accept(m, 10));
   assert_int_equal(tombola_matcher_forced(m, forced, sizeof forced, &length, NULL), TOMBOLA_OK);
   assert_int_equal(length, 2);
   tombola_matcher *copy = NULL;
+  assert_int_equal(tombola_matcher_accept_bytes(m, "c", 1, NULL, NULL), TOMBOLA_OK);
   assert_int_equal(tombola_matcher_clone(m, &copy, NULL), TOMBOLA_OK);
-  assert_int_equal(tombola_matcher_accept_bytes(copy, "cd", 2, NULL, NULL), TOMBOLA_OK);
+  assert_int_equal(tombola_matcher_accept_bytes(copy, "d", 1, NULL, NULL), TOMBOLA_OK);
   assert_true(tombola_matcher_is_complete(copy));
-  assert_int_equal(tombola_matcher_rollback(copy, 2), TOMBOLA_OK);
+  assert_int_equal(tombola_matcher_rollback(copy, 3), TOMBOLA_OK);
   assert_int_equal(tombola_matcher_accepted(copy), 1);
   assert_true(accept(copy, LETTERS_FROM + 25) && accept(copy, 11) && tombola_matcher_is_complete(copy));
   assert_false(tombola_matcher_is_complete(m));
   tombola_matcher_free(copy);
+  tombola_matcher_free(m);
+  close_vocabulary(&v);
+}
+
+/* A long answer that was read without a mask has one at its end: nothing recurses by its length. */
+static void long_answers_have_masks(void **state) {
+  (void)state;
+  struct vocabulary v = open_letters();
+  tombola_matcher *const m = matcher_of("root ::= <[10]> root <[11]> | \"a\"", &v);
+  const size_t n = 200000;
+  for (size_t i = 0; i < n; i++)
+    assert_int_equal(tombola_matcher_accept(m, 10, NULL), TOMBOLA_OK);
+  assert_true(accept(m, LETTERS_FROM));
+  for (size_t i = 0; i < n; i++)
+    assert_int_equal(tombola_matcher_accept(m, 11, NULL), TOMBOLA_OK);
+  assert_true(tombola_matcher_is_complete(m) && !accept(m, 11) && accept(m, NO_MORE));
   tombola_matcher_free(m);
   close_vocabulary(&v);
 }
@@ -361,12 +387,13 @@ static const struct word words[] = {
     {"a", 0},
     {"ab", TOMBOLA_TOKEN_SPECIAL},
     {"", TOMBOLA_TOKEN_SPECIAL},
+    {"b", TOMBOLA_TOKEN_SPECIAL},
     {"", 0},
     {"b", TOMBOLA_TOKEN_UNUSED},
     {"a", TOMBOLA_TOKEN_END},
 };
-enum { WORDS = TOMBOLA__COUNT(words), THE_END = 8, DEEPEST = 4, RANDOM = 400 };
-static const bool matchable[WORDS] = {true, true, true, true, true, true};
+enum { WORDS = TOMBOLA__COUNT(words), THE_END = 9, DEEPEST = 4, RANDOM = 400 };
+static const bool matchable[WORDS] = {true, true, true, true, true, true, true};
 static const struct tokens tokens = {WORDS, matchable};
 
 struct walk {
@@ -485,6 +512,7 @@ int main(void) {
       cmocka_unit_test(texts_name_tokens_by_their_bytes),
       cmocka_unit_test(texts_name_tokens_by_the_tokeniser),
       cmocka_unit_test(bytes_are_no_tokens),
+      cmocka_unit_test(long_answers_have_masks),
       cmocka_unit_test(tokens_in_a_mix),
       cmocka_unit_test(random_grammars_token_by_token),
   };

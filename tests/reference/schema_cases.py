@@ -131,6 +131,8 @@ VALIDATORS = {"2020-12": _extend(jsonschema.Draft202012Validator), "7": _extend(
 
 def judge(schema, draft="2020-12"):
     """A function that tells whether a JSON text is valid."""
+    if isinstance(schema, dict):  # a `$ref` to what names its dialect would be judged by the package's own class
+        schema = {name: part for name, part in schema.items() if name != "$schema"}
     validator = VALIDATORS[draft](schema)
 
     def valid(text):

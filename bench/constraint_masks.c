@@ -33,10 +33,14 @@ struct bench {
   size_t few, one;              /* masks that are a list, and of one token */
 };
 
-static double now(void) {
+static double clock_of(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(clock, &t);
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double now(void) {
+  return clock_of(CLOCK_MONOTONIC);
 }
 
 static void fail(const char *what, const char *why) {
@@ -126,9 +130,9 @@ static void load_vocabulary(struct bench *b, const char *name) {
   double best = 1e300;
   for (int i = 0; i < b->replays && i < 5; i++) {
     tombola_trie_free(b->trie);
-    const double from = now();
+    const double from = clock_of(CLOCK_PROCESS_CPUTIME_ID); /* it is long enough to be interrupted */
     check(tombola_trie_new(b->vocabulary, NULL, &b->trie, &error), "trie", &error);
-    const double took = now() - from;
+    const double took = clock_of(CLOCK_PROCESS_CPUTIME_ID) - from;
     if (took < best) best = took;
   }
   printf("{\"tokens\": %zu, \"trie_ms\": %.2f, \"trie_mb\": %.2f}\n", b->count, best / 1e6,

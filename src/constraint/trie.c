@@ -246,9 +246,10 @@ static bool build(tombola_trie *trie) {
   if (a && b) {
     const size_t n = gather(trie, a);
     size_t n_rest = 0;
-    done = sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) &&
-           write_tries(trie, b, a, n, n_rest) && tombola__text_tries(trie, a + n - n_rest, n_rest);
+    done =
+        sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) && write_tries(trie, b, a, n, n_rest);
     if (done) sort_pairs(trie->same, trie->n_same);
+    done = done && tombola__text_tries(trie, a + n - n_rest, n_rest);
   }
   tombola__free(&trie->allocator, a);
   tombola__free(&trie->allocator, b);

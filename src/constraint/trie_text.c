@@ -167,15 +167,33 @@ static bool find_escaped(tombola_trie *trie, const struct lists *l) {
   return t->escaped != NULL;
 }
 
+/* Plain tokens that begin with one of these, as the trie of all has them. */
 static bool find_behind_escape(tombola_trie *trie) {
-  struct tombola__text_tries *const t = &trie->text;
-  t->behind_escape = tombola__new(&trie->allocator, trie->words, sizeof *t->behind_escape);
-  if (!t->behind_escape) return false;
-  for (size_t i = 0; i < trie->n_plain; i++) {
-    const uint32_t token = trie->plain[i].token;
+  static const char ends[] = "/bfnrt";
+  uint32_t *const words = tombola__new(&trie->allocator, trie->words, sizeof *words);
+  trie->text.behind_escape = words;
+  if (!words) return false;
+  for (uint32_t i = trie->all.first; i < trie->all.end; i = trie->nodes[i].end) {
+    if (!memchr(ends, (int)(trie->nodes[i].place & 0xFF), sizeof ends - 1)) continue;
+    for (uint32_t k = i; k < trie->nodes[i].end; k++) {
+      const uint32_t token = trie->nodes[k].token & ~TOMBOLA__SAME_BYTES;
+      size_t n = 0;
+      if (trie->nodes[k].token == TOMBOLA__NO_NODE_TOKEN) continue;
+      const tombola_token *const pairs =
+          trie->nodes[k].token == token ? NULL : tombola__trie_same(trie, (tombola_token)token, &n);
+      words[token / 32] |= (uint32_t)1 << token % 32;
+      for (; n > 0; n--)
+        words[pairs[2 * n - 1] / 32] |= (uint32_t)1 << pairs[2 * n - 1] % 32;
+    }
+  }
+  const uint32_t *const plain = tombola__plain_mask(trie, TOMBOLA__MASK_LENGTHS);
+  for (size_t w = 0; w < trie->words; w++)
+    words[w] &= plain[w];
+  for (size_t i = 0; i < trie->n_long; i++) { /* which that mask doesn't have */
+    const uint32_t token = trie->long_ones[i].token;
     size_t length;
     const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
-    if (memchr("/bfnrt", *bytes, 6)) t->behind_escape[token / 32] |= (uint32_t)1 << token % 32;
+    if (memchr(ends, *bytes, sizeof ends - 1)) words[token / 32] |= (uint32_t)1 << token % 32;
   }
   return true;
 }

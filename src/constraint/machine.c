@@ -22,6 +22,7 @@ static bool count(struct tombola__machine *m, size_t bytes) {
 /* A growing array, with room for more unless the store has failed. */
 static void *with_room(struct tombola__machine *m, void *array, size_t *room, size_t size, size_t first) {
   const size_t wanted = *room ? 2 * *room : first;
+  if (!tombola__store_fits(m->store, (wanted - *room) * size)) return array;
   void *const grown = tombola__resize(&m->allocator, array, *room, wanted, size);
   if (!grown) {
     tombola__store_fail(m->store, TOMBOLA_NO_MEMORY, NULL, "out of memory");
@@ -37,6 +38,7 @@ static void *with_room(struct tombola__machine *m, void *array, size_t *room, si
 
 static bool add_chunk(struct tombola__machine *m, size_t size) {
   if (m->n_chunks == m->chunks_room && !MORE_ROOM(m, m->chunks, m->chunks_room, 16)) return false;
+  if (!tombola__store_fits(m->store, size)) return false;
   uint8_t *const bytes = tombola__new(&m->allocator, size, 1);
   if (!bytes) {
     tombola__store_fail(m->store, TOMBOLA_NO_MEMORY, NULL, "out of memory");

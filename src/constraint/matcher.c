@@ -267,6 +267,7 @@ int tombola_matcher_is_complete(const tombola_matcher *matcher) {
   if (matcher->n_ends) return 1;
   lock(matcher);
   const bool complete = tombola__machine_complete(matcher->machine);
+  store_failed(matcher, NULL); /* finding out may have gone beyond a limit, which is nobody else's business */
   unlock(matcher);
   return complete;
 }

@@ -273,10 +273,30 @@ static void note(void *context, tombola__formula value, const void *more) {
   ((struct found *)context)->any = true;
 }
 
+/* Where the size leaves room for every name that may come and nothing is wanted any more, those are they that can have
+ * what they ask for: each by itself is then as good as all. False: it has to be found out name by name. */
+static bool keep_alive(struct tombola__store *s, const struct tombola__object_state *at, uint64_t *names) {
+  struct open p;
+  size_t needed, alive = 0;
+  p.s = s;
+  p.o = object_of(at);
+  p.at = *at;
+  if (ordered(s) || all_wants(p.o) & ~at->met) return false;
+  find_alive(&p);
+  for (size_t w = 0; w < p.o->words; w++)
+    alive += bits_in(p.alive[w]);
+  if (at->count + alive > p.o->shape.max || at->count + alive < p.o->shape.min) return false;
+  if (!find_needed(&p, &needed)) return false;
+  for (size_t w = 0; w < p.o->words; w++)
+    names[w] &= p.alive[w];
+  return true;
+}
+
 /* Clears the names after which the object can't be completed. */
 static void keep_completable(struct tombola__store *s, const struct tombola__object_state *at,
                              uint64_t *names) {
   const struct tombola__object *const o = object_of(at);
+  if (keep_alive(s, at, names)) return;
   for (size_t w = 0; w < o->words; w++)
     for (uint64_t left = names[w]; left && !s->status; left &= left - 1) {
       const unsigned bit = lowest(left);

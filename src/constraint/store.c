@@ -66,7 +66,15 @@ void tombola__store_free(struct tombola__store *store) {
   *store = (struct tombola__store){0};
 }
 
+bool tombola__store_fits(struct tombola__store *store, size_t more) {
+  if (store->bytes <= store->max_bytes && more <= store->max_bytes - store->bytes) return true;
+  tombola__store_fail(store, TOMBOLA_OUT_OF_RANGE, "max_bytes", "more than %zu bytes of memory (max_bytes)",
+                      store->max_bytes);
+  return false;
+}
+
 static bool add_chunk(struct tombola__store *store, size_t size) {
+  if (!tombola__store_fits(store, HEAD + size)) return false;
   struct tombola__chunk *const c = tombola__new(&store->allocator, 1, HEAD + size);
   if (!c) {
     tombola__store_fail(store, TOMBOLA_NO_MEMORY, NULL, "out of memory");

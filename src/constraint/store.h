@@ -48,6 +48,9 @@ void tombola__store_free(struct tombola__store *store);
 /* Zeroed memory, aligned to 16, that lives as long as the store; NULL after a failure. */
 void *tombola__store_take(struct tombola__store *store, size_t count, size_t size);
 
+/* Whether there may be so many bytes more; a failure of the store when not. */
+bool tombola__store_fits(struct tombola__store *store, size_t more);
+
 /* Counts memory of a growing table that a part has resized by itself (`more` may be negative). False: beyond the
  * limit. */
 bool tombola__store_count(struct tombola__store *store, ptrdiff_t more);

@@ -7,6 +7,8 @@
 
 #include "internal.h"
 
+#define MOST_SHOWN ((size_t)64) /* bytes of a pointer in a message */
+
 bool tombola__room(struct tombola__store *s, void **memory, size_t *room, size_t count, size_t size) {
   if (count < *room) return true;
   const size_t larger = *room ? *room * 2 : 16;
@@ -93,11 +95,24 @@ static void note(struct tombola__compiler *c, const char *pointer, const char *k
   snprintf(v->reason, sizeof v->reason, "%s", reason);
 }
 
+/* How many bytes of a text a message has room for: whole characters. */
+static int shown(const char *text) {
+  size_t n = strlen(text);
+  if (n > MOST_SHOWN)
+    for (n = MOST_SHOWN; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;)
+      n--;
+  return (int)n;
+}
+
+/* Of a long way only the beginning is told: what the reason says is worth more. */
 static void fail(struct tombola__compiler *c, const char *pointer, const char *keyword,
                  enum tombola_status status, const char *reason) {
+  const char *const what = keyword[0] ? keyword : "a schema", *const where =
+                                                                  pointer[0] ? pointer : "the root";
   note(c, pointer, keyword, reason);
-  tombola__store_fail(c->s, status, pointer, "%s at %s: %s", keyword[0] ? keyword : "a schema",
-                      pointer[0] ? pointer : "the root", reason);
+  tombola__store_fail(c->s, status, pointer, "%.*s%s at %.*s%s: %s", shown(what), what,
+                      what[shown(what)] ? "..." : "", shown(where), where, where[shown(where)] ? "..." : "",
+                      reason);
 }
 
 void tombola__complain(struct tombola__compiler *c, const struct tombola__resource *resource,

@@ -92,8 +92,9 @@ static bool add_page(struct tombola__store *s) {
   struct tombola__formulas *const t = s->formulas;
   const size_t pages = t->count / PAGE;
   void *memory = t->pages;
-  if (!grow(s, &memory, &t->page_room, pages, sizeof *t->pages)) return false;
-  t->pages = memory;
+  const bool grown = grow(s, &memory, &t->page_room, pages, sizeof *t->pages);
+  t->pages = memory; /* also beyond the limit */
+  if (!grown) return false;
   t->pages[pages] = tombola__store_take(s, PAGE, sizeof **t->pages);
   return t->pages[pages] != NULL;
 }
@@ -208,8 +209,10 @@ tombola__formula tombola__later(struct tombola__store *s, tombola__build_fn buil
                                 uint32_t id) {
   struct tombola__formulas *const t = s->formulas;
   void *memory = t->laters;
-  if (s->status || !grow(s, &memory, &t->later_room, t->n_laters, sizeof *t->laters)) return TOMBOLA__FALSE;
+  if (s->status) return TOMBOLA__FALSE;
+  const bool grown = grow(s, &memory, &t->later_room, t->n_laters, sizeof *t->laters);
   t->laters = memory;
+  if (!grown) return TOMBOLA__FALSE;
   t->laters[t->n_laters] = (struct tombola__later){build, context, id, {TOMBOLA__MANY, TOMBOLA__MANY}, false};
   return tombola__formula_intern(
       s, &(struct tombola__node){.kind = TOMBOLA__LATER, .later = (uint32_t)t->n_laters++});

@@ -302,9 +302,16 @@ static void test_contains_itself(void **state) {
 
 /* ---- memory ---- */
 
-static enum tombola_status make_many(const struct tombola_allocator *allocator) {
+static tombola__formula nothing(struct tombola__store *s, void *context, uint32_t id) {
+  (void)s;
+  (void)context;
+  return id;
+}
+
+static enum tombola_status make_many(const struct tombola_allocator *allocator,
+                                     const struct tombola_grammar_limits *limits) {
   struct tombola__store s;
-  enum tombola_status status = tombola__store_new(&s, NULL, allocator, NULL);
+  enum tombola_status status = tombola__store_new(&s, limits, allocator, NULL);
   if (status != TOMBOLA_OK) return status;
   uint32_t seed = 3;
   char name[16];
@@ -312,6 +319,7 @@ static enum tombola_status make_many(const struct tombola_allocator *allocator) 
     snprintf(name, sizeof name, "%d", i);
     const struct tombola__name *const n = tombola__name(&s, name, strlen(name));
     if (n) tombola__not(&s, tombola__and2(&s, tombola__required(&s, n), random_formula(&s, &seed, 1)));
+    tombola__later(&s, nothing, NULL, 0);
   }
   status = s.status;
   tombola__store_free(&s);
@@ -322,7 +330,7 @@ static void test_memory(void **state) {
   (void)state;
   for (size_t n = 1;; n++) {
     struct support_allocator a = support_allocator(n);
-    const enum tombola_status status = make_many(support_allocator_use(&a));
+    const enum tombola_status status = make_many(support_allocator_use(&a), NULL);
     support_allocator_check(&a);
     if (a.requests < n) {
       assert_int_equal(status, TOMBOLA_OK);
@@ -330,6 +338,22 @@ static void test_memory(void **state) {
     }
     assert_int_equal(status, TOMBOLA_NO_MEMORY);
   }
+}
+
+/* A store that meets its limits, also while it is made, gives everything back. */
+static void test_small_stores(void **state) {
+  (void)state;
+  size_t made = 0, refused = 0;
+  for (size_t n = 1; n < 1000; n++) {
+    struct support_allocator a = support_allocator(0);
+    const struct tombola_grammar_limits limits = {
+        .struct_size = sizeof limits, .max_bytes = n < 900 ? n * n : 0, .max_states = n < 900 ? 0 : n - 899};
+    const enum tombola_status status = make_many(support_allocator_use(&a), &limits);
+    support_allocator_check(&a);
+    if (status) assert_int_equal(status, TOMBOLA_OUT_OF_RANGE);
+    *(status ? &refused : &made) += 1;
+  }
+  assert_true(made > 0 && refused > 0);
 }
 
 int main(void) {
@@ -341,6 +365,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_later, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_contains_itself, set_up, tear_down),
       cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_small_stores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "allocator.h"
 #include "constraint_support.h"
 #include "play.h"
 
@@ -21,10 +22,12 @@ struct scene {
   struct tombola_speculation_params speculation; /* kind OFF: none */
   const char *draft_more;                        /* members of the draft model's script in place of `more` */
   int logprobs;
+  size_t fail_at; /* the session's allocation that fails once the session is there; 0: none */
 
   /* after scene_play() */
   bool complete; /* the matcher, where it was left */
   size_t accepted;
+  size_t requests; /* of memory, by the generation */
 };
 
 static inline size_t scene_own(const struct scene *s) {
@@ -98,7 +101,10 @@ static inline void scene_play(struct scene *s) {
       p->sampler ? p->sampler
                  : play_sampler(tombola_vocabulary_count(vocabulary), p->sampler_param, p->sampler_value);
   tombola_session *session;
-  assert_int_equal(tombola_session_new(model, 0, p->allocator, &session, NULL), TOMBOLA_OK);
+  struct support_allocator memory = support_allocator(0);
+  assert_int_equal(tombola_session_new(model, 0, support_allocator_use(&memory), &session, NULL), TOMBOLA_OK);
+  memory.requests = 0;
+  memory.fail_at = s->fail_at;
   if (s->speculation.kind == TOMBOLA_SPECULATION_DRAFT_MODEL) draft = scene_model(s, s->draft_more);
   s->speculation.struct_size = sizeof s->speculation;
   s->speculation.draft = draft;
@@ -117,6 +123,8 @@ static inline void scene_play(struct scene *s) {
   scene_check(s, trie);
   tombola_speculation_free(p->params.speculation);
   tombola_session_free(session);
+  s->requests = memory.requests;
+  support_allocator_check(&memory);
   if (!p->sampler) tombola_sampler_free(sampler);
   tombola_matcher_free(matcher);
   tombola_grammar_free(grammar);

@@ -200,6 +200,12 @@ static void test_budget(void **state) {
   assert_string_equal(s.play.error.param, "matcher");
 }
 
+#define PAIRS                                                                                             \
+  "{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"array\"," \
+  "\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"string\",\"pattern\":\"^[a-z]$\"}}}"
+
+static const char *const half[] = {"[[\"a\",\"b\"],[\"a\",\"b\"", NULL};
+
 /* ---- log-probabilities, failures, refusals ---- */
 
 static void test_logprobs(void **state) {
@@ -249,6 +255,28 @@ static void test_failures(void **state) {
   scene_play(&s); /* token 67 is "b" */
   assert_int_not_equal(s.play.status, TOMBOLA_OK);
   assert_string_equal(s.play.text[0], "ab");
+}
+
+/* Whichever allocation fails: a status, nothing is lost, and the matcher is where the answer is. */
+static void test_memory(void **state) {
+  (void)state;
+  struct tombola_text_params text = thinking;
+  text.starts_in_reasoning = 0;
+  for (size_t n = 1;; n++) {
+    struct scene s = {.play = {.params = {.text = &text}},
+                      .source = SCHEMA(PAIRS),
+                      .own = half,
+                      .said = half,
+                      .fail_at = n};
+    s.source.whitespace = TOMBOLA_WHITESPACE_NONE;
+    scene_play(&s);
+    if (s.requests < n) {
+      assert_true(n > 4);
+      play_ok(&s.play, END);
+      break;
+    }
+    assert_int_equal(s.play.status, TOMBOLA_NO_MEMORY);
+  }
 }
 
 static enum tombola_status no_mask(void *context, const tombola_token *answer, size_t count,
@@ -306,12 +334,6 @@ static void test_holes(void **state) {
 }
 
 /* ---- dead ends ---- */
-
-#define PAIRS                                                                                             \
-  "{\"type\":\"array\",\"uniqueItems\":true,\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"array\"," \
-  "\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":\"string\",\"pattern\":\"^[a-z]$\"}}}"
-
-static const char *const half[] = {"[[\"a\",\"b\"],[\"a\",\"b\"", NULL};
 
 static struct scene pairs(const char *const *said) {
   struct scene s = {.source = SCHEMA(PAIRS), .said = said, .own = half};
@@ -497,6 +519,7 @@ int main(void) {
       cmocka_unit_test(test_logprobs),
       cmocka_unit_test(test_learning),
       cmocka_unit_test(test_failures),
+      cmocka_unit_test(test_memory),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_other_vocabulary),
       cmocka_unit_test(test_holes),

@@ -85,7 +85,7 @@ bool mask_of(struct server *server, tombola_matcher *matcher, uint32_t *words, c
 
 /* A single byte that may come next. When eager, one of those that JSON texts end by, a quote where there may be one. */
 static bool next_byte(struct server *server, const uint32_t *words, bool eager, unsigned char *byte) {
-  static const char closers[] = "]}:,01abe";
+  static const char closers[] = "]}e-:,01234ab";
   unsigned char found[256];
   size_t n = 0;
   if (eager && has(words, '"')) return *byte = '"', true;

@@ -164,6 +164,30 @@ static void read_trie(struct making *k, const struct tombola__trie_node *nodes,
   }
 }
 
+/* The trie of all: kids are read one list after the other, what is below them as it lies. */
+static void read_kids(struct making *k, size_t first, size_t n, size_t depth) {
+  const tombola_trie *const trie = k->grammar->trie;
+  struct tombola__text_place *const at = &k->places[depth];
+  for (size_t i = first; i < first + n && !k->grammar->store.status; i++) {
+    const struct tombola__trie_kid *const kid = &trie->kids[i];
+    if (!read(&k->grammar->store, at - 1, (uint8_t)kid->place, at)) continue;
+    const uint32_t node = kid->place >> 8;
+    if (trie->nodes[node].token != TOMBOLA__NO_NODE_TOKEN) find_leaf(k, at, trie->nodes[node].token, TOKENS);
+    if (kid->n)
+      read_kids(k, kid->first, kid->n, depth + 1);
+    else
+      read_trie(k, trie->nodes, (struct tombola__trie_span){node + 1, trie->nodes[node].end}, TOKENS);
+  }
+}
+
+static void read_all(struct making *k) {
+  const tombola_trie *const trie = k->grammar->trie;
+  if (trie->kids)
+    read_kids(k, 0, trie->n_roots, 1);
+  else
+    read_trie(k, trie->nodes, trie->all, TOKENS);
+}
+
 /* The groups that aren't free; those with characters that the language doesn't have are skipped. */
 static void read_groups(struct making *k, uint32_t free, uint32_t length, uint32_t longest) {
   const tombola_trie *const trie = k->grammar->trie;
@@ -197,13 +221,13 @@ static void read_inside(struct making *k, struct tombola__text *text) {
     if (f.length >= trie->most_characters || longest <= f.length)
       read_stays(k);
     else
-      read_trie(k, trie->nodes, trie->all, TOKENS);
+      read_all(k);
   } else if (free && tombola__is_worth_it(trie, free) &&
              (text->base = tombola__mask_base(k->grammar, free, f.length))) {
     read_groups(k, free, f.length, longest);
     read_stays(k);
   } else {
-    read_trie(k, trie->nodes, trie->all, TOKENS);
+    read_all(k);
   }
 }
 

@@ -239,6 +239,41 @@ static bool find_matchable(tombola_trie *trie) {
   return true;
 }
 
+/* The children of a node, or the roots, at the end of the list; false: no memory. */
+static bool add_kids(tombola_trie *trie, size_t *room, struct tombola__trie_span span) {
+  for (uint32_t i = span.first; i < span.end; i = trie->nodes[i].end) {
+    if (trie->n_kids == *room) {
+      const size_t wider = *room ? 2 * *room : 4096;
+      struct tombola__trie_kid *const kids =
+          tombola__resize(&trie->allocator, trie->kids, *room, wider, sizeof *kids);
+      if (!kids) return false;
+      trie->kids = kids;
+      *room = wider;
+    }
+    trie->kids[trie->n_kids++] = (struct tombola__trie_kid){.place = i << 8 | (trie->nodes[i].place & 0xFF)};
+  }
+  return true;
+}
+
+static bool list_kids(tombola_trie *trie) {
+  size_t room = 0, from = 0;
+  if (trie->n_nodes >= (size_t)1 << 24) return true;
+  if (!add_kids(trie, &room, trie->all)) return false;
+  trie->n_roots = trie->n_kids;
+  for (unsigned depth = 1; depth < TOMBOLA__KID_DEPTH; depth++) {
+    const size_t to = trie->n_kids;
+    for (; from < to; from++) {
+      const uint32_t node = trie->kids[from].place >> 8, first = (uint32_t)trie->n_kids;
+      const struct tombola__trie_span children = {node + 1, trie->nodes[node].end};
+      if (!add_kids(trie, &room, children)) return false;
+      trie->kids[from].first = first;
+      trie->kids[from].n = (uint32_t)trie->n_kids - first;
+    }
+  }
+  trie->size += room * sizeof *trie->kids;
+  return true;
+}
+
 static bool build(tombola_trie *trie) {
   struct tombola__trie_entry *const a = tombola__new(&trie->allocator, trie->count, sizeof *a);
   struct tombola__trie_entry *const b = tombola__new(&trie->allocator, trie->count, sizeof *b);
@@ -249,7 +284,7 @@ static bool build(tombola_trie *trie) {
     done =
         sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) && write_tries(trie, b, a, n, n_rest);
     if (done) sort_pairs(trie->same, trie->n_same);
-    done = done && tombola__text_tries(trie, a + n - n_rest, n_rest);
+    done = done && list_kids(trie) && tombola__text_tries(trie, a + n - n_rest, n_rest);
   }
   tombola__free(&trie->allocator, a);
   tombola__free(&trie->allocator, b);
@@ -286,6 +321,7 @@ void tombola_trie_free(tombola_trie *trie) {
   for (size_t i = 0; i < TOMBOLA__COUNT(held); i++)
     tombola__free(&allocator, held[i]);
   tombola__free(&allocator, trie->wide_masks);
+  tombola__free(&allocator, trie->kids);
   tombola__text_tries_free(trie);
   tombola__free(&allocator, trie);
 }

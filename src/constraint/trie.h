@@ -26,6 +26,14 @@ struct tombola__trie_node {
   uint32_t place; /* depth, from 1, in the upper 24 bits; the byte in the lower 8 */
 };
 
+/* A node near the root, in a list with its siblings: they are looked at in a row, where the nodes themselves are far
+ * apart. */
+struct tombola__trie_kid {
+  uint32_t place;    /* the node in the upper 24 bits; its byte in the lower 8 */
+  uint32_t first, n; /* of kids: its children; n is 0 when they are only in the trie, or there are none */
+};
+#define TOMBOLA__KID_DEPTH 3 /* of the deepest kids */
+
 /* Nodes first to end. */
 struct tombola__trie_span {
   uint32_t first, end;
@@ -84,7 +92,9 @@ struct tombola_trie {
   struct tombola__trie_node *nodes;
   size_t n_nodes;
   struct tombola__trie_span all, rest;
-  tombola_token *same; /* pairs: a node's token and another with its bytes; ascending */
+  struct tombola__trie_kid *kids; /* of `all`; NULL: there are too many nodes */
+  size_t n_kids, n_roots;         /* the first ones are the roots */
+  tombola_token *same;            /* pairs: a node's token and another with its bytes; ascending */
   size_t n_same;
 
   struct tombola__group *groups;

@@ -98,6 +98,10 @@ static void two_equal_items(void **state) {
   want_text(own, "[\"y\",null]", 9, false);
   want_text(own, "[\"y\",null,null]", 15, true);
   want_text(own, "[\"x\",null,true]", 10, false);
+  const char *const last = "{\"type\":\"array\",\"not\":{\"uniqueItems\":true},\"maxItems\":2,"
+                           "\"prefixItems\":[{\"type\":\"string\"}],\"items\":{\"enum\":[\"x\",null]}}";
+  want_text(last, "[\"x\",\"x\"]", 9, true);
+  want_text(last, "[\"y\"]", 2, false);
   const char *const open = "{\"type\":\"array\",\"not\":{\"uniqueItems\":true}}";
   want_text(open, "[1,\"a\",{},[2,3],null,{\"k\":[]},{\"k\":[]}]", 39, true);
   want_text(open, "[1,\"a\",{},[2,3],null]", 20, false);

@@ -98,7 +98,7 @@ CASES = [
     ("Translate: good morning.", closed(source=text(20), target=text(20), language={"enum": ["de", "fr", "es"]})),
     ("A form, please.", closed(applicant=text(12), adult={"type": "boolean"})),
     ("Not a string, please.", {"not": {"type": ["string", "object"]}, "enum": ["a", True, None, {"a": True}, [False]]}),
-    ("Pay now or later.", {"type": "object", "properties": {"card": text(8, pattern="^[0-9]+$"), "code": whole(0, 999),
+    ("Pay now or later.", {"type": "object", "properties": {"card": text(8, pattern="^[0-9]+$"), "code": text(3, pattern="^[0-9]{3}$"),
                                                            "later": {"const": True}}, "additionalProperties": False,
                            "dependentRequired": {"card": ["code"], "code": ["card"]}, "minProperties": 1}),
     ("A sandwich with ham, at least.", listed({"enum": ["ham", "cheese", "salad", "egg"]}, 1, 4,
@@ -141,8 +141,8 @@ def generate(folder, model, number, index):
         json.dump(schema, file)
     mode, spaces = MODES[number % len(MODES)], SPACES[number // len(MODES) % len(SPACES)]
     result = subprocess.run(
-        [PROGRAM, "run", "-m", model, "-t", "1", "-p", question + " Answer with JSON.", "-n", str(MOST_TOKENS), "--seed",
-         str(number + 1), "--json", "--json-schema", path, "--json-whitespace", spaces, *mode],
+        [PROGRAM, "run", "-m", model, "-t", "1", "-p", question + " Answer with JSON.", "-n", str(MOST_TOKENS),
+         "--seed", str(number + 1), "--json", "--json-schema", path, "--json-whitespace", spaces, *mode],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if result.returncode != 0:
         raise SystemExit(f"{schema}, {mode}: {result.stderr.decode()}")

@@ -35,7 +35,16 @@ static void put_item(struct fuzz_text *t, struct fuzz_input *in, unsigned depth)
                                       "c",
                                       "root",
                                       "ws",
-                                      "\"true\""};
+                                      "\"true\"",
+                                      "<t>",
+                                      "!<t>",
+                                      "<[97]>",
+                                      "!<[98]>",
+                                      "<[263]>",
+                                      "<</s>>",
+                                      "</t>",
+                                      "<[9999]>",
+                                      "<nothing>"};
   static const char *const repeats[] = {"",      "",     "",    "*",     "+",    "?",        "{2}",
                                         "{0,3}", "{1,}", "{0}", "{2,5}", "{90}", "{0,70000}"};
   const size_t i = fuzz_below(in, FUZZ_COUNT(items) + 3);

@@ -99,30 +99,68 @@ static bool next_byte(struct server *server, const uint32_t *words, bool eager, 
   return true;
 }
 
-bool complete_text(struct server *server, tombola_matcher *matcher, struct text *out) {
+/* One walk of at most `most` bytes; goes back. */
+static bool walk_to_end(struct server *server, tombola_matcher *matcher, struct text *out, size_t most,
+                        bool eager) {
   uint32_t words[64];
-  const size_t before = out->length;
-  for (unsigned attempt = 0; attempt < 80; attempt++) {
-    size_t taken = 0;
-    out->length = before;
-    while (!tombola_matcher_is_complete(matcher) && taken < 24 + 3 * attempt) {
-      unsigned char byte;
-      const bool eager = attempt == 0 || support_below(&server->rng, 80) >= attempt + 8;
-      if (!mask_of(server, matcher, words, out)) break;
-      if (!next_byte(server, words, eager, &byte)) {
-        problem(server, "no byte may come next", out);
-        break;
-      }
-      if (tombola_matcher_accept(matcher, (tombola_token)byte, NULL) != TOMBOLA_OK) {
-        problem(server, "a token of the mask isn't accepted", out);
-        break;
-      }
-      text_add(out, (const char *)&byte, 1);
-      taken++;
+  size_t taken = 0;
+  while (!tombola_matcher_is_complete(matcher) && taken < most) {
+    unsigned char byte;
+    if (!mask_of(server, matcher, words, out)) break;
+    if (!next_byte(server, words, eager || support_below(&server->rng, 3), &byte)) {
+      problem(server, "no byte may come next", out);
+      break;
     }
-    const bool complete = tombola_matcher_is_complete(matcher);
-    tombola_matcher_rollback(matcher, taken);
-    if (complete) return true;
+    if (tombola_matcher_accept(matcher, (tombola_token)byte, NULL) != TOMBOLA_OK) {
+      problem(server, "a token of the mask isn't accepted", out);
+      break;
+    }
+    text_add(out, (const char *)&byte, 1);
+    taken++;
+  }
+  const bool complete = tombola_matcher_is_complete(matcher);
+  tombola_matcher_rollback(matcher, taken);
+  return complete;
+}
+
+/* The shortest ways first, over what texts end by: finds the few digits that an exponent must be. */
+static bool search_end(struct server *server, tombola_matcher *matcher, struct text *out) {
+  enum { MOST = 12, WAYS = 600 };
+  static const char letters[] = "\"]}e-0123456789:,+ab";
+  static char ways[WAYS][MOST];
+  static size_t lengths[WAYS];
+  uint32_t words[64];
+  size_t n = 1;
+  bool complete = false;
+  lengths[0] = 0;
+  for (size_t i = 0; i < n && !complete; i++) {
+    const size_t length = lengths[i];
+    if (length && tombola_matcher_accept_bytes(matcher, ways[i], length, NULL, NULL) != TOMBOLA_OK) {
+      problem(server, "bytes of the mask aren't accepted", out);
+      break;
+    }
+    complete = tombola_matcher_is_complete(matcher);
+    const bool opened = !complete && length < MOST && mask_of(server, matcher, words, out);
+    for (const char *c = letters; opened && *c && n < WAYS; c++) {
+      if (!has(words, (unsigned char)*c)) continue;
+      memcpy(ways[n], ways[i], length);
+      ways[n][length] = *c;
+      lengths[n++] = length + 1;
+    }
+    if (length) tombola_matcher_rollback(matcher, 1);
+    if (complete) text_add(out, ways[i], length);
+  }
+  return complete;
+}
+
+bool complete_text(struct server *server, tombola_matcher *matcher, struct text *out) {
+  const size_t before = out->length;
+  if (walk_to_end(server, matcher, out, 40, true)) return true;
+  out->length = before;
+  if (search_end(server, matcher, out)) return true;
+  for (size_t attempt = 0; attempt < 30; attempt++) {
+    out->length = before;
+    if (walk_to_end(server, matcher, out, 30 + 3 * attempt, false)) return true;
   }
   return false;
 }

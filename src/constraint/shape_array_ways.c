@@ -174,9 +174,10 @@ struct scarce {
   size_t n;
 };
 
-/* Not one of the values that are there; `strings`: of the strings among them. */
+/* Not one of the values that are there; `plain`: of the strings and literals among them. Numbers are left out as they are
+ * read, arrays and objects when they end. */
 static tombola__formula without_seen(struct tombola__store *s, const struct tombola__array_state *state,
-                                     bool strings) {
+                                     bool plain) {
   const uint32_t n = state->seen ? state->count : 0;
   tombola__formula *const parts = tombola__new(&s->allocator, (size_t)n + 1, sizeof *parts);
   if (!parts) {
@@ -185,7 +186,7 @@ static tombola__formula without_seen(struct tombola__store *s, const struct tomb
   }
   size_t n_parts = 0;
   for (uint32_t i = 0; i < n; i++)
-    if (!strings || state->seen[i][0] == '"')
+    if (!plain || strchr("\"tfn", state->seen[i][0]))
       parts[n_parts++] = tombola__not(s, tombola__equal_to(s, state->seen[i], strlen(state->seen[i])));
   const tombola__formula f = tombola__and(s, parts, n_parts);
   tombola__free(&s->allocator, parts);

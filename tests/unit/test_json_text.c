@@ -369,6 +369,11 @@ static void test_uniques(void **state) {
   tombola__machine_pop(m, 7);
   assert_int_equal(fits(m, "[1,1]", 5), 4);
   tombola__machine_pop(m, 4);
+  /* A literal can only become itself. */
+  assert_int_equal(fits(m, "[true,null,t", 12), 11);
+  tombola__machine_pop(m, 11);
+  assert_int_equal(fits(m, "[true,null,false,n", 18), 17);
+  tombola__machine_pop(m, 17);
   assert_int_equal(fits(m, "[{},{}", 6), 5);
   tombola__machine_pop(m, 5);
   /* What is compared is the machine's memory: the store doesn't grow. */

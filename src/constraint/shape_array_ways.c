@@ -174,10 +174,9 @@ struct scarce {
   size_t n;
 };
 
-/* Not one of the values that are there; `plain`: of the strings and literals among them. Numbers are left out as they are
- * read, arrays and objects when they end. */
+/* Not one of the values that are there whose canonical text begins so; "": any of them. */
 static tombola__formula without_seen(struct tombola__store *s, const struct tombola__array_state *state,
-                                     bool plain) {
+                                     const char *first) {
   const uint32_t n = state->seen ? state->count : 0;
   tombola__formula *const parts = tombola__new(&s->allocator, (size_t)n + 1, sizeof *parts);
   if (!parts) {
@@ -186,7 +185,7 @@ static tombola__formula without_seen(struct tombola__store *s, const struct tomb
   }
   size_t n_parts = 0;
   for (uint32_t i = 0; i < n; i++)
-    if (!plain || strchr("\"tfn", state->seen[i][0]))
+    if (!*first || strchr(first, state->seen[i][0]))
       parts[n_parts++] = tombola__not(s, tombola__equal_to(s, state->seen[i], strlen(state->seen[i])));
   const tombola__formula f = tombola__and(s, parts, n_parts);
   tombola__free(&s->allocator, parts);
@@ -266,18 +265,18 @@ bool tombola__array_may_end(struct tombola__store *s, const struct tombola__arra
 }
 
 /* What the next item of a unique array may be: without those values that a later item can't do without, and, of few
- * values, without those that are there. A string may have to become one that is there unless every string goes; numbers
- * are told apart as they are read. */
+ * values, without those that are there. A literal can only become itself, and a string may have to become one that is
+ * there unless every string goes; numbers are told apart as they are read. */
 static tombola__formula new_item(struct tombola__store *s, const struct tombola__array_state *state,
                                  tombola__formula item) {
   struct scarce scarce;
   find_scarce(s, state->shape, state->count + 1, &scarce);
   const bool few = tombola__value_count(s, item, TOMBOLA__FEW_VALUES + 1) <= TOMBOLA__FEW_VALUES;
   const tombola__lang text = tombola__scalars(s, item).text;
-  if (few || (text != TOMBOLA__LANG_NONE && text != TOMBOLA__LANG_ALL))
-    item = tombola__and2(s, item, without_seen(s, state, !few));
+  const bool strings = text != TOMBOLA__LANG_NONE && text != TOMBOLA__LANG_ALL;
+  item = tombola__and2(s, item, without_seen(s, state, few ? "" : strings ? "\"tfn" : "tfn"));
   if (scarce.n == 0) return item;
-  return different(s, &scarce, without_seen(s, state, false), &item) ? item : TOMBOLA__FALSE;
+  return different(s, &scarce, without_seen(s, state, ""), &item) ? item : TOMBOLA__FALSE;
 }
 
 struct ways {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling: what a caller gives is checked, each kind is made into a program, and what is known of it is kept. */
-#include "grammar.h"
+#include "constraint/grammar.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "regex.h"
+#include "constraint/regex/regex.h"
 
 #define DEFAULT_WHITESPACE ((size_t)64)
 #define MOST_WHITESPACE    ((size_t)65535)

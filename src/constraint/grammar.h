@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "machine.h"
-#include "trie.h"
+#include "constraint/machine/machine.h"
+#include "constraint/trie/trie.h"
 
 #define TOMBOLA__LISTED 64 /* a mask of at most so many tokens is a list of them */
 

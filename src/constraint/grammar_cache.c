@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "grammar.h"
+#include "constraint/grammar.h"
 
 #define DEFAULT_CAPACITY ((size_t)64)
 

@@ -4,9 +4,9 @@
  * free, and the rest is walked: the machine reads a trie's bytes depth first, and what it refuses is skipped. */
 #include <string.h>
 
-#include "grammar.h"
-#include "outlook.h"
-#include "token.h"
+#include "constraint/grammar.h"
+#include "constraint/machine/token.h"
+#include "constraint/trie/outlook.h"
 
 /* Where allowed tokens go. */
 struct sink {

@@ -3,7 +3,7 @@
  * tokens more, so that only these are written and kept; a mask that is wanted again and again gets words of its own. */
 #include <string.h>
 
-#include "grammar.h"
+#include "constraint/grammar.h"
 
 #define OFTEN 4u /* uses after which a mask has words */
 

@@ -4,9 +4,9 @@
  * the end. The tries are read by the language alone, which needs no machine. */
 #include <string.h>
 
-#include "grammar.h"
-#include "json.h"
-#include "lang_terms.h"
+#include "constraint/grammar.h"
+#include "constraint/lang/lang_terms.h"
+#include "constraint/machine/json.h"
 
 #define MOST_IDS   2048u /* beside a base; more become a base of their own */
 #define MOST_BASES 256u

@@ -2,7 +2,7 @@
 /* A matcher: a machine in a grammar, the accepts that can be taken back, and the mask of its place. */
 #include <string.h>
 
-#include "grammar.h"
+#include "constraint/grammar.h"
 
 #define END_TOKEN UINT32_MAX /* in place of an accept's number of levels */
 #define NO_TOKEN  (-1)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store.h"
+#include "constraint/store.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "formula.h"
-#include "lang.h"
-#include "number.h"
+#include "constraint/formula/formula.h"
+#include "constraint/lang/lang.h"
+#include "constraint/number/number.h"
 
 #define CHUNK     ((size_t)16 << 10)
 #define ALIGNMENT ((size_t)16)

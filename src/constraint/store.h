@@ -8,7 +8,7 @@
 
 #include <tombola/constraint.h>
 
-#include "../base/base.h"
+#include "base/base.h"
 
 struct tombola__chunk;
 struct tombola__langs;

@@ -21,7 +21,7 @@ NAMED = [
     ("option", "programs/options_table.c",
      r'\{\.name = "([a-z-]+)"[^{}]*(?:\([^()]*\)[^{}]*)*?\.group = GROUP_CONSTRAINT', r"--{}\b"),
     ("keyword", "src/constraint/schema/internal.h", r'  X\([A-Z_0-9]+, "([^"]+)"', "`{}`"),
-    ("format", "src/constraint/formats.c", r'^    \{"([a-z0-9-]+)", ', "`{}`"),
+    ("format", "src/constraint/regex/formats.c", r'^    \{"([a-z0-9-]+)", ', "`{}`"),
 ]
 
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "constraint/lang.h"
+#include "constraint/lang/lang.h"
 
 #define UNBOUNDED TOMBOLA__LANG_UNBOUNDED
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "constraint/machine.h"
+#include "constraint/machine/machine.h"
 
 static struct tombola__store store;
 

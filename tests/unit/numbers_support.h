@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "constraint/number.h"
+#include "constraint/number/number.h"
 
 static struct tombola__store store;
 

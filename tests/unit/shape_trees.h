@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "constraint/shape.h"
+#include "constraint/shape/shape.h"
 
 /* ---- values ---- */
 

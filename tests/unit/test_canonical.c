@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Canonical texts of JSON values: equal exactly where the values are (src/constraint/number.h). */
+/* Canonical texts of JSON values: equal exactly where the values are (src/constraint/number/number.h). */
 #include "support.h"
 
 #include <string.h>
 
-#include "constraint/number.h"
+#include "constraint/number/number.h"
 
 static void canonical_texts(void **state) {
   (void)state;

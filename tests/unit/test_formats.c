@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 static struct tombola__store store;
 

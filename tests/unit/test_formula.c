@@ -291,9 +291,9 @@ static void test_contains_itself(void **state) {
   const tombola__formula built = tombola__resolve(s, later), not_it = tombola__not(s, built);
   assert_int_equal(s->status, TOMBOLA_OK);
   assert_int_equal(tombola__not(s, not_it), built);
-  static const char *const texts[] = {"1", "[]", "[[[]], 1]"}; /* finite, so none is one */
+  static const char *const finite[] = {"1", "[]", "[[[]], 1]"}; /* finite, so none is one */
   for (size_t i = 0; i < 3; i++) {
-    yyjson_doc *const d = yyjson_read(texts[i], strlen(texts[i]), YYJSON_READ_NUMBER_AS_RAW);
+    yyjson_doc *const d = yyjson_read(finite[i], strlen(finite[i]), YYJSON_READ_NUMBER_AS_RAW);
     assert_int_equal(support_satisfies(s, built, yyjson_doc_get_root(d)), 0);
     assert_int_equal(support_satisfies(s, not_it, yyjson_doc_get_root(d)), 1);
     yyjson_doc_free(d);

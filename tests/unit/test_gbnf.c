@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/constraint/machine.h"
+#include "constraint/machine/machine.h"
 
 #define MOST 8
 

@@ -3,7 +3,7 @@
  * that grammars are refused exactly when they should be; and that places with one key have one future. */
 #include "gbnf_grammars.h"
 
-#include "../../src/constraint/machine.h"
+#include "constraint/machine/machine.h"
 
 #define GRAMMARS 1500
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "../../src/constraint/machine.h"
+#include "constraint/machine/machine.h"
 
 #define MOST 6
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of numbers and the beginnings of their texts (src/constraint/number.h), against a second reckoning in scaled
+/* Sets of numbers and the beginnings of their texts (src/constraint/number/number.h), against a second reckoning in scaled
  * integers. Every short text is tried: what a text is must fit the reckoning, what can go on must
  * be seen to arrive, and what can't must have no longer text that is a number of the set. */
 #include "numbers_support.h"

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "constraint/number_big.h"
+#include "constraint/number/number_big.h"
 
 /* ---- arithmetic ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 enum { SEARCH = TOMBOLA__REGEX_SEARCH, WHOLE = TOMBOLA__REGEX_WHOLE };
 

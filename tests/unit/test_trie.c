@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "constraint/trie.h"
+#include "constraint/trie/trie.h"
 
 enum { MOST = 4096 };
 

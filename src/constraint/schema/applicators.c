@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References, and keywords that apply schemas to the value itself. */
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* ---- references ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keywords about arrays. */
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* A schema for each of the first items; returns how many there are. */
 static uint32_t build_first(struct tombola__build *b, yyjson_val *list) {

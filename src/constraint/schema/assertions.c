@@ -2,7 +2,7 @@
 /* Keywords about the value itself: type, enum, const, and those of strings and numbers. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* ---- types ---- */
 

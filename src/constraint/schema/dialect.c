@@ -2,7 +2,7 @@
 /* Drafts, vocabularies, and which keywords of a schema hold in them. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 const struct tombola__keyword_info tombola__keywords[TOMBOLA__N_KEYWORDS] = {
 #define TOMBOLA__E_IGNORE false

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 #define MOST_SHOWN ((size_t)64) /* bytes of a pointer in a message */
 

@@ -2,7 +2,7 @@
 /* The formula of being equal to a JSON value (const), or to one of several (enum), in JSON Schema's sense. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 bool tombola__decimal_of(struct tombola__store *s, yyjson_val *value, struct tombola__decimal *out) {
   if (!yyjson_is_raw(value)) return false;

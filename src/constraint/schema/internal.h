@@ -15,8 +15,8 @@
 
 #include <yyjson.h>
 
-#include "../formula.h"
-#include "../regex.h"
+#include "constraint/formula/formula.h"
+#include "constraint/regex/regex.h"
 
 #define TOMBOLA__NO_PLACE UINT32_MAX
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* ---- names ---- */
 

@@ -3,7 +3,7 @@
  * documents that came with it isn't there. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* ---- places ---- */
 

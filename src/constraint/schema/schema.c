@@ -2,7 +2,7 @@
 /* From a schema to its formula: pairs of place and dynamic scope, each built once. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 /* However large max_depth is, the stack isn't. */
 #define MOST_DEPTH ((size_t)1024)

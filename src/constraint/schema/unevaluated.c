@@ -12,7 +12,7 @@
  * are told apart by cases, of which there are at most 2^MOST_CASES. */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 #define MOST_UNITS  ((size_t)256)
 #define MOST_CELLS  ((size_t)256)

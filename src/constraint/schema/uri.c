@@ -2,7 +2,7 @@
 /* URI references against a base (RFC 3986, sections 5.2 and 5.3). */
 #include <string.h>
 
-#include "internal.h"
+#include "constraint/schema/internal.h"
 
 struct text {
   const char *text; /* NULL: not there */

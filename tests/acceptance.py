@@ -68,6 +68,8 @@ def check_table(lines, tests, mutations):
                 problems.append(f"{line[0]}: {name} is noticed by {' '.join(mutations[name])}, none of which is named")
         if not made:
             problems.append(f"{line[0]}: no mutation")
+        if set("[]") & set("".join(line)):
+            problems.append(f"{line[0]}: brackets, which break CMake's list of the tests")
     return problems
 
 

@@ -21,6 +21,7 @@ void constrain_json_options(const struct options *options, struct tombola_gramma
   if (options->json_whitespace > 0) source->whitespace_max = (size_t)options->json_whitespace;
   source->format = (enum tombola_format)options->json_format;
   source->order = (enum tombola_property_order)options->json_order;
+  source->spelling = (enum tombola_spelling)options->json_spelling;
   source->nullable = options->json_nullable;
   source->lenient = options->json_lenient;
 }

@@ -117,7 +117,8 @@ static void print_facts(const struct option *option, const struct options *defau
       print_range(param, range, sizeof(range));
   } else if (option->kind == OPTION_CHOICE) {
     print_choices(option->choices, range, sizeof(range));
-    snprintf(value, sizeof(value), "%s", option->choices[0]);
+    snprintf(value, sizeof(value), "%s",
+             option->choices[*(const int *)(const void *)((const char *)defaults + option->offset)]);
   } else if (option->kind == OPTION_INTEGER && !option->unset) {
     snprintf(value, sizeof(value), "%lld",
              (long long)*(const int64_t *)(const void *)((const char *)defaults + option->offset));

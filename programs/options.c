@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tombola/constraint.h>
 #include <tombola/session.h>
 
 /* ---- a hint for typing errors ---- */
@@ -322,6 +323,8 @@ static bool set_defaults(struct options *options, const struct command *command)
                               .max_tokens = 512,
                               .think_budget = -1,
                               .json_whitespace = 64,
+                              .json_spelling = command->bit & COMMAND_ANSWERS ? TOMBOLA_SPELLING_PLAIN
+                                                                              : TOMBOLA_SPELLING_ANY,
                               .think_open = "<think>",
                               .think_close = "</think>",
                               .draws = command->bit == COMMAND_SELFTEST ? 30000 : 1};

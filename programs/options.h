@@ -121,6 +121,7 @@ struct options {
   int64_t json_whitespace; /* bytes a place; JSON_WHITESPACE_ANY, 0: none */
   int json_format;         /* enum tombola_format */
   int json_order;          /* enum tombola_property_order */
+  int json_spelling;       /* enum tombola_spelling */
   bool json_nullable, json_lenient;
   struct tombola_bytes *instances, *refs; /* of `schema`; owned, their texts too */
   size_t n_instances, n_refs;

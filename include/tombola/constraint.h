@@ -63,6 +63,15 @@ enum tombola_property_order {
   TOMBOLA_ORDER_DECLARED = 1 /* declared properties in the schema's order, others behind them */
 };
 
+/* How strings and numbers of JSON are spelled. */
+enum tombola_spelling {
+  TOMBOLA_SPELLING_ANY = 0, /* in every way that JSON has */
+  /* Strings, names too, escape what must be, and nothing else: \" and \\, of control characters \b \f \n \r \t, and
+   * \u00XX for the other ones. Numbers have no exponent, no fraction that ends in 0 and no -0, and at most 64 digits on
+   * each side of the point: those that would take more aren't there. */
+  TOMBOLA_SPELLING_PLAIN = 1
+};
+
 /* A schema that `$ref` may name. */
 struct tombola_schema_document {
   const char *uri;
@@ -118,6 +127,7 @@ struct tombola_grammar_source {
   const struct tombola_schema_document *documents; /* what `$ref` may name; nothing is ever fetched */
   size_t n_documents;
   const struct tombola_grammar_limits *limits; /* or NULL */
+  enum tombola_spelling spelling;
 };
 
 enum tombola_verdict {

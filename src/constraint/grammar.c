@@ -14,6 +14,7 @@
 #define MOST_RULES         ((size_t)4096)
 
 #define NO_VALUE "no value is valid under the schema"
+#define NO_PLAIN NO_VALUE ", or none has a plain spelling (see enum tombola_spelling)"
 
 /* What is being compiled. */
 struct compiling {
@@ -116,6 +117,7 @@ static enum tombola_status check_rules(const struct tombola_grammar_source *sour
 static enum tombola_status check_options(const struct tombola_grammar_source *source,
                                          struct tombola_error *error) {
   const unsigned whitespace = source->whitespace, format = source->format, order = source->order;
+  const unsigned spelling = source->spelling;
   const bool is_json = source->kind <= TOMBOLA_GRAMMAR_JSON_SCHEMA;
   if (whitespace > TOMBOLA_WHITESPACE_ANY)
     return wrong(error, "whitespace", "isn't one of enum tombola_whitespace");
@@ -125,6 +127,8 @@ static enum tombola_status check_options(const struct tombola_grammar_source *so
   if (format > TOMBOLA_FORMAT_ANNOTATE) return wrong(error, "format", "isn't one of enum tombola_format");
   if (order > TOMBOLA_ORDER_DECLARED)
     return wrong(error, "order", "isn't one of enum tombola_property_order");
+  if (spelling > TOMBOLA_SPELLING_PLAIN)
+    return wrong(error, "spelling", "isn't one of enum tombola_spelling");
   if (source->free_prelude && !is_json) return wrong(error, "free_prelude", "is for JSON only");
   if (!source->documents && source->n_documents > 0) return wrong(error, "documents", "is NULL");
   for (size_t i = 0; i < source->n_documents; i++) {
@@ -174,7 +178,9 @@ static enum tombola_status use_formula(const struct compiling *c, tombola__formu
   const bool satisfiable = tombola__value(s, f) && tombola__satisfiable(s, f);
   enum tombola_status status = told(c, TOMBOLA_OK);
   if (status) return status;
-  if (!satisfiable) return tombola__fail(c->error, TOMBOLA_NO_CANDIDATE, NULL, NO_VALUE);
+  if (!satisfiable)
+    return tombola__fail(c->error, TOMBOLA_NO_CANDIDATE, NULL,
+                         s->spelling == TOMBOLA_SPELLING_PLAIN ? NO_PLAIN : NO_VALUE);
   status = tombola__explore(s, f, &exact, &reason);
   if (status && !s->status) return tombola__fail(c->error, status, NULL, "%s", tombola_status_text(status));
   if ((status = told(c, TOMBOLA_OK))) return status;
@@ -361,6 +367,7 @@ static enum tombola_status compile(const struct compiling *c) {
   s->whitespace = source->whitespace;
   s->whitespace_max = source->whitespace_max ? source->whitespace_max : DEFAULT_WHITESPACE;
   s->order = source->order;
+  s->spelling = source->spelling;
   s->plain_names = c->grammar->trie && !c->grammar->trie->text.holds_names;
   enum tombola_status status = compile_source(c);
   if (!status) status = try_program(c);

@@ -65,7 +65,7 @@ static void put_source(struct writer *w, const struct tombola_grammar_source *so
   const uint64_t options[] = {
       source->kind,      source->whitespace,    source->whitespace_max, source->format,
       source->order,     source->nullable != 0, source->lenient != 0,   source->free_prelude != 0,
-      source->n_choices, source->n_rules,       source->n_documents};
+      source->n_choices, source->n_rules,       source->n_documents,    source->spelling};
   for (size_t i = 0; i < TOMBOLA__COUNT(options); i++)
     put_number(w, options[i]);
   put_text(w, source->text, source->length);

@@ -208,7 +208,8 @@ static void take_groups(struct sink *sink, struct tombola__machine *m, uint32_t 
 
 /* Behind a backslash where any text may follow: only what begins with `u` isn't known yet. */
 static void take_escaped(struct sink *sink, struct tombola__machine *m) {
-  begin(sink, sink->trie->text.behind_escape);
+  const bool plain = sink->grammar->store.spelling == TOMBOLA_SPELLING_PLAIN;
+  begin(sink, plain ? sink->trie->text.behind_plain : sink->trie->text.behind_escape);
   walk(sink, m, sink->trie->rest);
   const bool hex = sink->firsts['u'];
   memset(sink->firsts, 0, sizeof sink->firsts);

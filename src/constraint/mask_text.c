@@ -80,7 +80,7 @@ static bool read_part(struct tombola__store *s, const struct tombola__text_place
                       struct tombola__text_place *to) {
   const struct tombola__thread t = {.phase = (uint16_t)from->phase, .b = from->b, .c = from->c};
   struct tombola__json_step step;
-  tombola__json_decode(&t, byte, &step);
+  tombola__json_decode(s->spelling, &t, byte, &step);
   *to = (struct tombola__text_place){from->a, step.phase, step.b, step.c};
   if (step.n_ranges && step.phase == TOMBOLA__JSON_PLAIN) {
     to->a = tombola__lang_step(s, from->a, step.point);
@@ -271,7 +271,7 @@ static struct tombola__text *make(struct tombola_grammar *grammar, tombola__lang
   k.places = tombola__new(a, grammar->trie->longest + 1, sizeof *k.places);
   if (k.places) {
     k.places[0].a = lang;
-    if (lang == TOMBOLA__LANG_ALL) {
+    if (lang == TOMBOLA__LANG_ALL && grammar->store.spelling == TOMBOLA_SPELLING_ANY) {
       take_everything(&k, &made);
     } else {
       read_inside(&k, &made);

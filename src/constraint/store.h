@@ -35,6 +35,7 @@ struct tombola__store {
   enum tombola_whitespace whitespace;
   size_t whitespace_max;
   enum tombola_property_order order;
+  enum tombola_spelling spelling;
   bool plain_names; /* no token holds a whole name of an object behind the end of another one */
 };
 

@@ -137,7 +137,8 @@ struct tombola__json_step {
   struct tombola__range ranges[3]; /* code points that it can be, else */
   unsigned n_ranges;               /* 0: none, the byte is wrong */
 };
-void tombola__json_decode(const struct tombola__thread *t, uint8_t byte, struct tombola__json_step *step);
+void tombola__json_decode(enum tombola_spelling spelling, const struct tombola__thread *t, uint8_t byte,
+                          struct tombola__json_step *step);
 
 void tombola__json_string_step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte);
 

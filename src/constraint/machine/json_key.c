@@ -244,7 +244,7 @@ void tombola__json_key_step(struct tombola__machine *m, const struct tombola__th
     }
   }
   struct tombola__json_step step;
-  tombola__json_decode(t, byte, &step);
+  tombola__json_decode(tombola__machine_store(m)->spelling, t, byte, &step);
   if (!step.n_ranges) return;
   if (step.phase == TOMBOLA__JSON_PLAIN) {
     key_point(m, t, step.point);

@@ -150,7 +150,24 @@ static void pair_step(const struct tombola__thread *t, unsigned phase, struct to
   add_range(step, t->b, t->b + 0x3FF);
 }
 
-void tombola__json_decode(const struct tombola__thread *t, uint8_t byte, struct tombola__json_step *step) {
+/* What must be escaped, by how it is: behind a backslash, and behind \u. */
+static const struct tombola__range escapes[] = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
+static const struct tombola__range codes[] = {{0, 7}, {0x0B, 0x0B}, {0x0E, 0x1F}};
+
+/* What of a step is plain: of an escape, only what must be one. */
+static void keep_plain(unsigned phase, struct tombola__json_step *step) {
+  if (phase >= TOMBOLA__JSON_UTF8 && phase <= TOMBOLA__JSON_UTF8 + 3) return;
+  const bool code = phase > TOMBOLA__JSON_HEX || step->phase == TOMBOLA__JSON_HEX + 4;
+  const struct tombola__range *const only = code ? codes : escapes;
+  if (step->n_ranges == 0) return;
+  const struct tombola__range first = step->ranges[0]; /* what must be escaped isn't in the others */
+  step->n_ranges = 0;
+  for (size_t i = 0; i < TOMBOLA__COUNT(escapes); i++)
+    add_range(step, most(first.lo, only[i].lo), least(first.hi, only[i].hi));
+}
+
+void tombola__json_decode(enum tombola_spelling spelling, const struct tombola__thread *t, uint8_t byte,
+                          struct tombola__json_step *step) {
   const unsigned phase = t->phase & TOMBOLA__JSON_PHASES;
   *step = (struct tombola__json_step){.n_ranges = 0};
   if (phase == TOMBOLA__JSON_PLAIN) {
@@ -175,6 +192,8 @@ void tombola__json_decode(const struct tombola__thread *t, uint8_t byte, struct 
   } else {
     low_step(t, phase - TOMBOLA__JSON_LOW, byte, step);
   }
+  if (spelling == TOMBOLA_SPELLING_PLAIN && (byte == '\\' || phase != TOMBOLA__JSON_PLAIN))
+    keep_plain(phase, step);
 }
 
 /* ---- the text of a string that has been read ---- */
@@ -207,7 +226,7 @@ size_t tombola__json_decoded(const uint8_t *text, size_t length, char *out) {
   struct tombola__json_step step;
   size_t n = 0;
   for (size_t i = 0; i < length; i++) {
-    tombola__json_decode(&t, text[i], &step);
+    tombola__json_decode(TOMBOLA_SPELLING_ANY, &t, text[i], &step);
     t.phase = (uint16_t)step.phase;
     t.b = step.b;
     t.c = step.c;
@@ -226,7 +245,7 @@ void tombola__json_string_step(struct tombola__machine *m, const struct tombola_
       tombola__json_end(m, t->up, (uint32_t)tombola__machine_length(m) + 1);
     return;
   }
-  tombola__json_decode(t, byte, &step);
+  tombola__json_decode(s->spelling, t, byte, &step);
   if (!step.n_ranges) return;
   struct tombola__thread next = *t;
   next.phase = (uint16_t)step.phase;

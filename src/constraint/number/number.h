@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of numbers with exact decimal arithmetic, and JSON's texts of them: which beginnings of a text can still become
- * a number of the set. Every spelling counts: 1, 1.0, 10e-1, 1E0 are one number.
+ * a number of the set. Every spelling counts (but see store->spelling): 1, 1.0, 10e-1, 1E0 are one
+ * number.
  *
  * A set is a union of pieces; a piece is an interval, a list of numbers that its members are multiples of, a list of
  * those that they aren't, and a list of numbers left out. Interned, so that equal sets have one id where that is
@@ -43,6 +44,10 @@ tombola__numset tombola__numbers_and(struct tombola__store *s, tombola__numset a
 tombola__numset tombola__numbers_or(struct tombola__store *s, tombola__numset a, tombola__numset b);
 tombola__numset tombola__numbers_not(struct tombola__store *s, tombola__numset a);
 
+/* Those that have a plain text (enum tombola_spelling) of at most PLAIN_DIGITS digits on each side of the point. */
+enum { TOMBOLA__PLAIN_DIGITS = 64 };
+tombola__numset tombola__numbers_plain(struct tombola__store *s);
+
 /* ---- asking ---- */
 
 bool tombola__numbers_is_none(struct tombola__store *s, tombola__numset a);
@@ -54,7 +59,8 @@ bool tombola__numbers_has(struct tombola__store *s, tombola__numset a, const str
 
 /* What a text is to a set, without the numbers of `excluded` (values that may not come again). `text` is the beginning
  * of a number's text, not empty: CAN_GO_ON when some text that begins with it and is longer is a number of the set, IS
- * when it is one itself; 0 when it is neither, also when it isn't the beginning of a JSON number at all. */
+ * when it is one itself; 0 when it is neither, also when it isn't the beginning of a JSON number at all. Of plain texts
+ * alone, where the store says so. */
 enum { TOMBOLA__NUMBER_CAN_GO_ON = 1, TOMBOLA__NUMBER_IS = 2 };
 unsigned tombola__number_scan(struct tombola__store *s, tombola__numset a, const char *text, size_t length,
                               const struct tombola__decimal *excluded, size_t n_excluded);

@@ -210,6 +210,7 @@ struct tombola__numbers {
   const struct tombola__decimal *zero;
   const struct tombola__decimal **left; /* scratch */
   size_t left_room;
+  tombola__numset plain; /* see tombola__numbers_plain(); 0: not made */
   struct tombola__number_memo memos[TOMBOLA__NUMBER_MEMOS];
 };
 
@@ -220,6 +221,20 @@ static inline const struct tombola__number_set *tombola__number_set(const struct
                                                                     tombola__numset a) {
   return s->numbers->sets.items[a];
 }
+
+/* ---- number_plain.c ---- */
+
+/* The beginning of a text. */
+struct tombola__plain_text {
+  const struct tombola__reading *reading;
+  struct tombola__excluded excluded;
+  bool zero;  /* is in the set, and not excluded */
+  char last;  /* byte of the text */
+  char *room; /* a byte for each digit */
+};
+/* As tombola__number_scan(), of plain texts. */
+unsigned tombola__number_scan_plain(struct tombola__store *s, tombola__numset a,
+                                    const struct tombola__plain_text *text);
 
 /* ---- number_points.c ---- */
 

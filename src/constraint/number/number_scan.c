@@ -296,7 +296,13 @@ unsigned tombola__number_scan(struct tombola__store *s, tombola__numset a, const
     scan.reading = &reading;
     scan.excluded = (struct tombola__excluded){excluded, n_excluded, reading.negative};
     scan.room = buffer + length;
-    result = scan_reading(&scan, a);
+    if (s->spelling == TOMBOLA_SPELLING_PLAIN) {
+      const bool zero = zero_is_free(tombola__number_set(s, a), &scan.excluded);
+      const struct tombola__plain_text plain = {&reading, scan.excluded, zero, text[length - 1], scan.room};
+      result = tombola__number_scan_plain(s, a, &plain);
+    } else {
+      result = scan_reading(&scan, a);
+    }
     if (s->status) result = 0;
   }
   if (buffer != stack) tombola__free(&s->allocator, buffer);

@@ -64,15 +64,22 @@ static struct tombola__scalars scalars_of(struct tombola__store *s, const struct
   return every;
 }
 
+/* Numbers without a plain text aren't there where texts must be plain. */
+static struct tombola__scalars spelled(struct tombola__store *s, struct tombola__scalars a) {
+  if (s->spelling == TOMBOLA_SPELLING_PLAIN)
+    a.numbers = tombola__numbers_and(s, a.numbers, tombola__numbers_plain(s));
+  return a;
+}
+
 struct tombola__scalars tombola__scalars(struct tombola__store *s, tombola__formula f) {
   f = tombola__resolve(s, f);
   const struct tombola__node *const n = tombola__node(s, f);
-  if (n->kind > TOMBOLA__LATER) return scalars_of(s, n);
+  if (n->kind > TOMBOLA__LATER) return spelled(s, scalars_of(s, n));
   struct tombola__known *const k = tombola__known(s, f);
   if (!k || s->status) return (struct tombola__scalars){0};
   if (k->has_scalars) return k->scalars;
   if (!tombola__enter(s, k, 2)) return (struct tombola__scalars){0};
-  struct tombola__scalars out = scalars_of(s, n);
+  struct tombola__scalars out = spelled(s, scalars_of(s, n));
   tombola__leave(s, k, 2);
   if (out.text && tombola__lang_is_none(s, out.text)) out.text = TOMBOLA__LANG_NONE;
   if (out.numbers && tombola__numbers_is_none(s, out.numbers)) out.numbers = TOMBOLA__NUMBERS_NONE;

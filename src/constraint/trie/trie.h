@@ -78,6 +78,7 @@ struct tombola__text_tries {
   struct tombola__escaped_front *escaped; /* fronts that aren't spelled as they are */
   size_t n_escaped;
   uint32_t *behind_escape; /* a mask: plain tokens whose first character ends an escape of two characters */
+  uint32_t *behind_plain;  /* the same of those of TOMBOLA_SPELLING_PLAIN */
   bool empty_front, empty_back; /* leaf 0 is the empty text, which has no node */
   bool holds_names;             /* a token may hold a whole name behind the end of another one */
 };

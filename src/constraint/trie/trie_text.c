@@ -26,7 +26,7 @@ static enum fate fate_of(const char *bytes, size_t length, uint32_t *at) {
   for (uint32_t i = 0; i < length; i++) {
     *at = i;
     if (t.phase == TOMBOLA__JSON_PLAIN && bytes[i] == '"') return ENDS;
-    tombola__json_decode(&t, (uint8_t)bytes[i], &step);
+    tombola__json_decode(TOMBOLA_SPELLING_ANY, &t, (uint8_t)bytes[i], &step);
     if (!step.n_ranges) return NEVER;
     t.phase = (uint16_t)step.phase;
     t.b = step.b;
@@ -167,14 +167,13 @@ static bool find_escaped(tombola_trie *trie, const struct lists *l) {
   return t->escaped != NULL;
 }
 
-/* Plain tokens that begin with one of these, as the trie of all has them. */
-static bool find_behind_escape(tombola_trie *trie) {
-  static const char ends[] = "/bfnrt";
+/* A mask: plain tokens that begin with one of these, as the trie of all has them; NULL: no memory. */
+static uint32_t *find_behind_escape(const tombola_trie *trie, const char *ends) {
+  const size_t n_ends = strlen(ends);
   uint32_t *const words = tombola__new(&trie->allocator, trie->words, sizeof *words);
-  trie->text.behind_escape = words;
-  if (!words) return false;
+  if (!words) return NULL;
   for (uint32_t i = trie->all.first; i < trie->all.end; i = trie->nodes[i].end) {
-    if (!memchr(ends, (int)(trie->nodes[i].place & 0xFF), sizeof ends - 1)) continue;
+    if (!memchr(ends, (int)(trie->nodes[i].place & 0xFF), n_ends)) continue;
     for (uint32_t k = i; k < trie->nodes[i].end; k++) {
       const uint32_t token = trie->nodes[k].token & ~TOMBOLA__SAME_BYTES;
       size_t n = 0;
@@ -193,9 +192,9 @@ static bool find_behind_escape(tombola_trie *trie) {
     const uint32_t token = trie->long_ones[i].token;
     size_t length;
     const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
-    if (memchr(ends, *bytes, sizeof ends - 1)) words[token / 32] |= (uint32_t)1 << token % 32;
+    if (memchr(ends, *bytes, n_ends)) words[token / 32] |= (uint32_t)1 << token % 32;
   }
-  return true;
+  return words;
 }
 
 void tombola__text_fronts_of(const tombola_trie *trie, const char *text, size_t length,
@@ -249,8 +248,11 @@ static bool fill(tombola_trie *trie, const struct lists *l, uint32_t *stack, uin
     t->stay[i] = (tombola_token)l->stays[i].what;
   trie->size += n * sizeof *t->nodes + (2 * l->n_stays + 1) * sizeof *t->stay + l->n_ends * sizeof *t->ends +
                 (l->n_ends + 1) * sizeof *t->first_end + t->n_fronts * sizeof *t->escaped +
-                trie->words * sizeof *t->behind_escape;
-  return fill_ends(trie, t, l, first_back) && find_escaped(trie, l) && find_behind_escape(trie);
+                2 * trie->words * sizeof *t->behind_escape;
+  if (!fill_ends(trie, t, l, first_back) || !find_escaped(trie, l)) return false;
+  t->behind_escape = find_behind_escape(trie, "/bfnrt");
+  t->behind_plain = find_behind_escape(trie, "bfnrt");
+  return t->behind_escape && t->behind_plain;
 }
 
 bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *rest, size_t n) {
@@ -267,8 +269,9 @@ bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *r
 }
 
 void tombola__text_tries_free(tombola_trie *trie) {
-  void *const held[] = {trie->text.nodes,     trie->text.stay,    trie->text.first_stay,   trie->text.ends,
-                        trie->text.first_end, trie->text.escaped, trie->text.behind_escape};
+  void *const held[] = {trie->text.nodes,         trie->text.stay,        trie->text.first_stay,
+                        trie->text.ends,          trie->text.first_end,   trie->text.escaped,
+                        trie->text.behind_escape, trie->text.behind_plain};
   for (size_t i = 0; i < TOMBOLA__COUNT(held); i++)
     tombola__free(&trie->allocator, held[i]);
 }

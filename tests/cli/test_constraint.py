@@ -97,6 +97,21 @@ class Answers(support.Case):
         self.check(result, 0, "{}\n", "not enforced: format", "/properties/a")
         self.check_answer("{}", ["{}"], "-j", schema, "--json-format", "annotate")
 
+    def test_spelling(self):
+        schema = json.dumps({"enum": ["a/b", 100]})
+        for text, plain in (('"a/b"', True), ('"a\\/b"', False), ("1e2", False), ("100", True)):
+            pieces = list(text)
+            self.check_answer(text, pieces, "-j", schema, "--json-spelling", "any")
+            if plain:
+                self.check_answer(text, pieces, "-j", schema)
+            path = self.write("text.json", text)
+            for spelling in ([], ["--json-spelling", "any"], ["--json-spelling", "plain"]):
+                result = self.call("schema", "check", self.write("s.json", schema), *spelling, "-i", path)
+                self.assertEqual(result.returncode == 0, plain or spelling[-1:] != ["plain"], (text, spelling))
+        result = self.run_with(['"a', "\\", "/b", '"'], "-j", schema)
+        self.check(result, 0)
+        self.assertNotIn(b"\\", result.stdout)
+
     def test_nullable(self):
         schema = json.dumps({"type": "string", "nullable": True})
         self.check_answer("null", ["null"], "-j", schema, "--json-nullable")
@@ -123,7 +138,7 @@ class Answers(support.Case):
         for command in ("run", "chat"):
             text = self.call(command, "--help").stdout
             for flag in (b"--json-object", b"--json-schema", b"--regex", b"--grammar", b"--grammar-file", b"--choice",
-                         b"--json-whitespace", b"--json-order", b"--json-format", b"--json-nullable",
+                         b"--json-whitespace", b"--json-order", b"--json-spelling", b"--json-format", b"--json-nullable",
                          b"--json-lenient"):
                 self.assertIn(flag, text)
 

@@ -135,7 +135,7 @@ class Flags(support.Case):
         self.check_refused(["models", "hello"], 2, '"hello" is not expected: tombola models takes its values by flags')
 
     def test_flags_of_the_plan(self):
-        for flag in ("--grammar", "--json-schema", "-j"):
+        for flag in ("--host", "--api-key", "--parallel"):
             self.check_refused(["run", flag, "1"], 2, f"{flag} is not supported yet")
         self.check_refused(["serve"], 2, "serve is not supported yet")
 

@@ -130,7 +130,8 @@ def could_go_on(folder, schema, spaces, answer):
     path = os.path.join(folder, "answer")
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(answer)
-    result = subprocess.run([PROGRAM, "schema", "check", schema, "--json", "--json-whitespace", spaces, "-i", path],
+    result = subprocess.run([PROGRAM, "schema", "check", schema, "--json", "--json-whitespace", spaces,
+                             "--json-spelling", "plain", "-i", path],
                             stdout=subprocess.PIPE)
     return json.loads(result.stdout)["instances"][0]["bytes"] == len(answer.rstrip("\n").encode())
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Masks: which tokens may come where a machine is. In a string, what its language says of tokens is known (mask_text.c),
  * and only what follows its end is looked at. Elsewhere whole sets of plain tokens are taken where their characters are
- * free, and the rest is walked: the machine reads a trie's bytes depth first, and what it refuses is skipped. */
+ * free, and the rest is walked: the machine reads a trie's bytes depth first, and what it refuses is skipped. Digits that
+ * may follow a number whatever they are aren't read. */
 #include <string.h>
 
 #include "constraint/grammar.h"
@@ -51,10 +52,57 @@ static bool is_dead(const struct sink *sink, uint32_t depth, uint32_t quote, uin
   return depth <= quote && !(sink->outlook.bytes[byte / 32] >> byte % 32 & 1);
 }
 
+/* Digits of a path that need no reading, as any may follow where the machine was asked. */
+#define MOST_DIGITS 24u
+#define MANY_NODES  8u /* behind a digit: it is worth asking */
+struct digits {
+  uint32_t from;   /* where: at this depth */
+  uint32_t to;     /* all of the path behind that, to this depth, are such digits */
+  uint32_t most;   /* the greatest `to` */
+  uint32_t end;    /* of the nodes behind the place; 0: nothing is known */
+  bool only_zeros; /* behind `most` */
+  uint8_t bytes[MOST_DIGITS];
+};
+
+static void ask_digits(struct digits *d, const struct tombola__machine *m, uint32_t depth, uint32_t end) {
+  const struct tombola__digits found = tombola__machine_digits(m);
+  const bool many = found.free > MOST_DIGITS;
+  d->from = d->to = depth;
+  d->most = depth + (many ? MOST_DIGITS : found.free);
+  d->only_zeros = found.only_zeros && !many;
+  d->end = found.free || d->only_zeros ? end : 0;
+}
+
+static bool is_digit(uint8_t byte) {
+  return byte >= '0' && byte <= '9';
+}
+
+static bool is_spared(struct digits *d, uint32_t depth, uint8_t byte) {
+  if (depth != d->to + 1 || depth > d->most || !is_digit(byte)) return false;
+  d->bytes[depth - d->from - 1] = byte;
+  d->to = depth;
+  return true;
+}
+
+/* Whether it is a digit that is known not to follow. */
+static bool is_wrong_digit(const struct digits *d, uint32_t depth, uint8_t byte) {
+  return d->only_zeros && depth == d->most + 1 && d->to == d->most && is_digit(byte) && byte != '0';
+}
+
+static void allow_node(struct sink *sink, const struct tombola__trie_node *node) {
+  if (node->token == TOMBOLA__NO_NODE_TOKEN) return;
+  if (node->token & TOMBOLA__SAME_BYTES)
+    allow_same(sink, node->token);
+  else
+    allow(sink, node->token);
+}
+
 static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__trie_span span) {
   const struct tombola__trie_node *const nodes = sink->trie->nodes;
   const uint32_t no_quote = sink->is_json ? UINT32_MAX : 0;
   uint32_t read = 0, quote = no_quote; /* bytes of the path, which the machine has read */
+  struct digits digits;
+  ask_digits(&digits, m, 0, span.end);
   for (uint32_t i = span.first; i < span.end;) {
     const struct tombola__trie_node *const node = &nodes[i];
     const uint32_t depth = node->place >> 8;
@@ -64,18 +112,30 @@ static void walk(struct sink *sink, struct tombola__machine *m, struct tombola__
       read = depth - 1;
       if (quote >= depth) quote = no_quote;
     }
+    if (i < digits.end) {
+      if (digits.to >= depth) digits.to = depth - 1;
+      if (is_spared(&digits, depth, byte)) {
+        allow_node(sink, node);
+        i++;
+        continue;
+      }
+      if (is_wrong_digit(&digits, depth, byte)) {
+        i = node->end;
+        continue;
+      }
+    }
+    while (read < depth - 1 && tombola__machine_push(m, digits.bytes[read - digits.from]))
+      read++;
+    if (read < depth - 1) break; /* a failure of the store */
     if (is_dead(sink, depth, quote, byte) || !tombola__machine_push(m, byte)) {
       i = node->end;
       continue;
     }
     read = depth;
     if (byte == '"' && depth < quote) quote = depth;
-    if (node->token != TOMBOLA__NO_NODE_TOKEN) {
-      if (node->token & TOMBOLA__SAME_BYTES)
-        allow_same(sink, node->token);
-      else
-        allow(sink, node->token);
-    }
+    if (is_digit(byte) && i >= digits.end && node->end - i > MANY_NODES)
+      ask_digits(&digits, m, depth, node->end);
+    allow_node(sink, node);
     i++;
   }
   tombola__machine_pop(m, read);

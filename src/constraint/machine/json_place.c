@@ -59,6 +59,17 @@ bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thr
   return out->length > 0;
 }
 
+struct tombola__digits tombola__json_digits(const struct tombola__machine *m,
+                                            const struct tombola__thread *t) {
+  if (t->kind != TOMBOLA__JSON_NUMBER || !(t->phase & TOMBOLA__NUMBER_CAN_GO_ON))
+    return (struct tombola__digits){0, false};
+  const bool excluding = tombola__is_json(t->up) && t->up->kind == TOMBOLA__JSON_ARRAY &&
+                         tombola__json_array_of(t->up)->n_numbers > 0;
+  return tombola__number_digits(tombola__machine_store(m), t->a,
+                                (const char *)tombola__machine_text(m) + t->b,
+                                tombola__machine_length(m) - t->b, excluding);
+}
+
 /* ---- keys ---- */
 
 static void mix_into(uint64_t key[2], uint64_t word) {

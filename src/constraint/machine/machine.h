@@ -85,6 +85,9 @@ bool tombola__machine_declared(const struct tombola__machine *m, uint32_t *i, st
 /* And there: reads the closing quote as if the text could end here. False: the string can't be the one that is wanted. */
 bool tombola__machine_end_text(struct tombola__machine *m);
 
+/* Where the only place is in a number. */
+struct tombola__digits tombola__machine_digits(const struct tombola__machine *m);
+
 /* The places of the readings; valid until the next push. */
 const struct tombola__thread *tombola__machine_readings(const struct tombola__machine *m, size_t *n);
 
@@ -147,6 +150,8 @@ bool tombola__json_taken(const struct tombola__machine *m, const struct tombola_
 bool tombola__json_declared(const struct tombola__thread *thread, uint32_t *i, struct tombola_bytes *rest);
 void tombola__json_end_text(struct tombola__machine *m, const struct tombola__thread *thread);
 bool tombola__json_complete(struct tombola__machine *m, const struct tombola__thread *thread);
+struct tombola__digits tombola__json_digits(const struct tombola__machine *m,
+                                            const struct tombola__thread *thread);
 bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thread *thread,
                            struct tombola__freedom *out);
 void tombola__json_key(struct tombola__machine *m, const struct tombola__thread *thread, size_t horizon,

@@ -69,6 +69,13 @@ bool tombola__machine_in_escape(struct tombola__machine *m, size_t length) {
   return top->n == 1 && t.part == TOMBOLA__JSON && tombola__json_in_escape(m, &t, length);
 }
 
+struct tombola__digits tombola__machine_digits(const struct tombola__machine *m) {
+  const struct level *const top = &m->levels[m->n_levels - 1];
+  const struct tombola__thread *const t = &m->threads[top->first];
+  if (top->n != 1 || t->part != TOMBOLA__JSON) return (struct tombola__digits){0, false};
+  return tombola__json_digits(m, t);
+}
+
 bool tombola__machine_declared(const struct tombola__machine *m, uint32_t *i, struct tombola_bytes *rest) {
   return tombola__json_declared(&m->threads[m->levels[m->n_levels - 1].first], i, rest);
 }

@@ -65,6 +65,16 @@ enum { TOMBOLA__NUMBER_CAN_GO_ON = 1, TOMBOLA__NUMBER_IS = 2 };
 unsigned tombola__number_scan(struct tombola__store *s, tombola__numset a, const char *text, size_t length,
                               const struct tombola__decimal *excluded, size_t n_excluded);
 
+/* Digits that may follow a text, without reading them. */
+struct tombola__digits {
+  uint32_t free;   /* any up to so many, each of which can go on; UINT32_MAX: no bound */
+  bool only_zeros; /* and behind so many no other one but 0 */
+};
+/* `text` as with tombola__number_scan(), which says CAN_GO_ON; `excluding`: some values may not come again. Not all that
+ * could be known is found. */
+struct tombola__digits tombola__number_digits(struct tombola__store *s, tombola__numset a, const char *text,
+                                              size_t length, bool excluding);
+
 /* ---- values as such ---- */
 
 /* The canonical text of a JSON value (UTF-8, well-formed JSON, no duplicate keys): no white space, keys ascending by

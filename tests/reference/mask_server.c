@@ -83,12 +83,12 @@ bool mask_of(struct server *server, tombola_matcher *matcher, uint32_t *words, c
   return true;
 }
 
-/* A single byte that may come next. When eager, one of those that JSON texts end by, a quote where there may be one. */
+/* A single byte that may come next. When eager, one of those that JSON texts end by, mostly a quote. */
 static bool next_byte(struct server *server, const uint32_t *words, bool eager, unsigned char *byte) {
   static const char closers[] = "]}e-:,01234ab";
   unsigned char found[256];
   size_t n = 0;
-  if (eager && has(words, '"')) return *byte = '"', true;
+  if (eager && has(words, '"') && support_below(&server->rng, 4)) return *byte = '"', true;
   for (const char *c = closers; eager && *c; c++)
     if (has(words, (unsigned char)*c)) found[n++] = (unsigned char)*c;
   for (unsigned b = 0; n == 0 && b < 256; b++)
@@ -99,6 +99,17 @@ static bool next_byte(struct server *server, const uint32_t *words, bool eager, 
   return true;
 }
 
+/* Now and then a text that the asker thinks is of use here. */
+static bool hint(struct server *server, tombola_matcher *matcher, struct text *out) {
+  const size_t n = yyjson_arr_size(server->hints);
+  if (n == 0 || support_below(&server->rng, 3)) return false;
+  struct text text = bytes_of(yyjson_arr_get(server->hints, support_below(&server->rng, n)));
+  const bool taken = tombola_matcher_accept_bytes(matcher, text.data, text.length, NULL, NULL) == TOMBOLA_OK;
+  if (taken) text_add(out, text.data, text.length);
+  free(text.data);
+  return taken;
+}
+
 /* One walk of at most `most` bytes; goes back. */
 static bool walk_to_end(struct server *server, tombola_matcher *matcher, struct text *out, size_t most,
                         bool eager) {
@@ -106,6 +117,10 @@ static bool walk_to_end(struct server *server, tombola_matcher *matcher, struct 
   size_t taken = 0;
   while (!tombola_matcher_is_complete(matcher) && taken < most) {
     unsigned char byte;
+    if (hint(server, matcher, out)) {
+      taken++;
+      continue;
+    }
     if (!mask_of(server, matcher, words, out)) break;
     if (!next_byte(server, words, eager || support_below(&server->rng, 3), &byte)) {
       problem(server, "no byte may come next", out);
@@ -125,8 +140,8 @@ static bool walk_to_end(struct server *server, tombola_matcher *matcher, struct 
 
 /* The shortest ways first, over what texts end by: finds the few digits that an exponent must be. */
 static bool search_end(struct server *server, tombola_matcher *matcher, struct text *out) {
-  enum { MOST = 12, WAYS = 600 };
-  static const char letters[] = "\"]}e-0123456789:,+ab";
+  enum { MOST = 12, WAYS = 3000 };
+  static const char letters[] = "\"]}5e-210346789:,+ab";
   static char ways[WAYS][MOST];
   static size_t lengths[WAYS];
   uint32_t words[64];
@@ -311,9 +326,11 @@ static void run(struct server *server, yyjson_val *request, yyjson_mut_val *answ
     const char *name;
     void (*command)(struct server *server, yyjson_val *request, yyjson_mut_val *answer);
   } commands[] = {{"explore", explore}, {"walks", walks}, {"accept", accept_tokens}, {"stops", stops}};
-  server->rng = (struct support_rng){yyjson_get_uint(yyjson_obj_get(request, "seed"))};
+  server->hints = yyjson_obj_get(request, "hints");
   for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
     yyjson_val *const argument = yyjson_obj_get(request, commands[i].name);
+    /* What a command does is the same whichever come before it. */
+    server->rng = (struct support_rng){yyjson_get_uint(yyjson_obj_get(request, "seed"))};
     tombola_matcher_reset(server->matcher);
     if (argument) commands[i].command(server, argument, answer);
   }

@@ -30,6 +30,7 @@ struct server {
   yyjson_mut_doc *doc; /* the answer */
   yyjson_mut_val *problems;
   size_t n_problems;
+  yyjson_val *hints; /* texts that values of the grammar are made of */
   struct support_rng rng;
 };
 

@@ -270,6 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                           .length = text.length,
                                           .whitespace = options % 3,
                                           .whitespace_max = options / 3 % 4,
+                                          .spelling = options >> 3 & 1,
                                           .format = options >> 4 & 1,
                                           .order = options >> 5 & 1,
                                           .nullable = options >> 6 & 1,

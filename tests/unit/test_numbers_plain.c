@@ -7,8 +7,9 @@ enum { MOST = 9999, VALUES = 2 * MOST + 1 }; /* hundredths */
 
 /* ---- rules: sets that can be asked about hundredths ---- */
 
+enum kind { INTERVAL, MULTIPLE, AND, OR, NOT };
 struct rule {
-  enum { INTERVAL, MULTIPLE, AND, OR, NOT } kind;
+  enum kind kind;
   int lo, hi; /* thousandths; MULTIPLE: lo, hundredths */
   bool lo_open, hi_open;
   const struct rule *a, *b;
@@ -55,7 +56,7 @@ static const struct rule *draw(struct support_rng *rng, struct rule *pool, size_
   static const int moduli[] = {1, 2, 3, 5, 7, 10, 20, 25, 50, 100, 150, 300, 700, 1000};
   static const int sizes[] = {5, 100, 1000, 3000, 20000, 99990};
   struct rule *const r = &pool[(*n)++];
-  *r = (struct rule){.kind = depth ? (int)support_below(rng, 5) : (int)support_below(rng, 2)};
+  *r = (struct rule){.kind = (enum kind)support_below(rng, depth ? 5 : 2)};
   if (r->kind == MULTIPLE) {
     r->lo = moduli[support_below(rng, TOMBOLA__COUNT(moduli))];
   } else if (r->kind == INTERVAL) {

@@ -44,7 +44,9 @@ static int choose(struct line *line, yyjson_val *root, const char *name, const c
 static bool read_options(struct line *line, yyjson_val *root) {
   static const char *const formats[] = {"assert", "annotate", NULL};
   static const char *const spaces[] = {"bounded", "none", "any", NULL};
-  static const char *const known[] = {"schema", "format", "refs", "whitespace", "instances", "texts", NULL};
+  static const char *const spellings[] = {"any", "plain", NULL};
+  static const char *const known[] = {"schema",   "format",    "refs",  "whitespace",
+                                      "spelling", "instances", "texts", NULL};
   size_t i, max;
   yyjson_val *key, *value;
   yyjson_obj_foreach(root, i, max, key, value) {
@@ -54,9 +56,11 @@ static bool read_options(struct line *line, yyjson_val *root) {
     if (!known[k]) return refuse(line, yyjson_get_str(key), "no such member");
   }
   int format = choose(line, root, "format", formats), space = choose(line, root, "whitespace", spaces);
-  if (format < 0 || space < 0) return false;
+  int spelling = choose(line, root, "spelling", spellings);
+  if (format < 0 || space < 0 || spelling < 0) return false;
   line->source.format = (enum tombola_format)format;
   line->source.whitespace = (enum tombola_whitespace)space;
+  line->source.spelling = (enum tombola_spelling)spelling;
   return true;
 }
 

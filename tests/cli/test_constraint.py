@@ -236,19 +236,23 @@ class SchemaCheck(support.Case):
             {"schema": {"$ref": "urn:a"}, "refs": {"urn:a": {"const": 1.50}}, "instances": [1.5, 1.50, 2]},
             {"schema": {"format": "no-such"}},
             {"schema": {"type": "null"}, "other": 1},
+            {"schema": {"type": "integer"}, "spelling": "plain", "texts": ["10", "1e1", "1.0"]},
+            {"schema": True, "spelling": "odd"},
         ]
         text = "".join(json.dumps(line) + "\n" for line in lines) + "{no json\n"
         result = self.call("schema", "check", "--batch", stdin=text)
         self.check(result, 0)
         answers = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(len(answers), 6)
+        self.assertEqual(len(answers), 8)
         self.assertEqual(answers[0], {"verdict": "exact", "instances": [True, False, True, False],
                                       "texts": [True, True, False]})
         self.assertEqual(answers[1], {"verdict": "exact", "instances": [True], "texts": [True]})
         self.assertEqual(answers[2]["instances"], [True, True, False])
         self.assertEqual((answers[3]["verdict"], answers[3]["keyword"]), ("refused", "format"))
         self.assertEqual(answers[4]["error"]["param"], "other")
-        self.assertEqual(answers[5]["error"]["status"], "format")
+        self.assertEqual(answers[5]["texts"], [True, False, False])
+        self.assertEqual(answers[6]["error"]["param"], "spelling")
+        self.assertEqual(answers[7]["error"]["status"], "format")
         self.check(self.call("schema", "check", self.write("batch.jsonl", text), "--batch"), 0, result.stdout)
 
     def test_refused(self):

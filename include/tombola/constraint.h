@@ -103,6 +103,7 @@ struct tombola_grammar_limits {
   size_t max_threads; /* readings of one text that are followed at a time: 4096 */
   double max_seconds; /* of compiling: 5 */
   size_t mask_bytes;  /* of cached masks: 64 MiB */
+  size_t max_work;    /* steps of one call of a matcher, or of compiling: 20,000,000, a second or two */
 };
 
 struct tombola_grammar_source {

@@ -54,8 +54,8 @@ static void put_text(struct writer *w, const char *text, size_t length) {
 static void put_limits(struct writer *w, const struct tombola_grammar_limits *limits) {
   static const struct tombola_grammar_limits none = {.struct_size = sizeof none};
   if (!limits) limits = &none;
-  const size_t numbers[] = {limits->max_states, limits->max_bytes,   limits->max_depth, limits->max_refs,
-                            limits->max_source, limits->max_threads, limits->mask_bytes};
+  const size_t numbers[] = {limits->max_states, limits->max_bytes,   limits->max_depth,  limits->max_refs,
+                            limits->max_source, limits->max_threads, limits->mask_bytes, limits->max_work};
   for (size_t i = 0; i < TOMBOLA__COUNT(numbers); i++)
     put_number(w, numbers[i]);
   put(w, &limits->max_seconds, sizeof limits->max_seconds);

@@ -26,8 +26,10 @@ struct tombola_matcher {
   struct tombola_mask mask;
 };
 
+/* For one call, which may take so much work. */
 static void lock(const tombola_matcher *matcher) {
   pthread_mutex_lock(&matcher->grammar->lock);
+  tombola__store_begin(&matcher->grammar->store);
 }
 
 static void unlock(const tombola_matcher *matcher) {

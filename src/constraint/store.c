@@ -13,6 +13,10 @@
 #define CHUNK     ((size_t)16 << 10)
 #define ALIGNMENT ((size_t)16)
 
+#define STATE_WORK 100 /* a new state, when it is a matcher that needs it */
+/* A step takes 15 to 85 ns: a second or two. */
+#define DEFAULT_WORK ((size_t)20000000)
+
 struct tombola__chunk {
   struct tombola__chunk *next;
   size_t size, used; /* of the bytes behind this head */
@@ -44,8 +48,10 @@ enum tombola_status tombola__store_new(struct tombola__store *store,
       .max_depth = value_or(limits->max_depth, 256),
       .max_refs = value_or(limits->max_refs, 4096),
       .max_threads = value_or(limits->max_threads, 4096),
+      .max_work = value_or(limits->max_work, DEFAULT_WORK),
       .deadline = now() + (limits->max_seconds > 0 ? limits->max_seconds : 5),
   };
+  tombola__store_begin(store);
   if ((store->langs = tombola__langs_new(store)) && (store->numbers = tombola__numbers_new(store)))
     store->formulas = tombola__formulas_new(store);
   if (store->formulas && store->status == TOMBOLA_OK) return TOMBOLA_OK;
@@ -116,12 +122,23 @@ bool tombola__store_state(struct tombola__store *store) {
                         store->max_states);
     return false;
   }
+  if (store->deadline <= 0) tombola__store_work(store, STATE_WORK);
   if (store->deadline > 0 && store->states % 256 == 0 && now() > store->deadline) {
     tombola__store_fail(store, TOMBOLA_OUT_OF_RANGE, "max_seconds",
                         "compiling takes longer than max_seconds");
     return false;
   }
-  return true;
+  return store->status == TOMBOLA_OK;
+}
+
+void tombola__store_begin(struct tombola__store *store) {
+  store->work_left = store->max_work;
+}
+
+void tombola__store_overworked(struct tombola__store *store) {
+  store->work_left = 0;
+  tombola__store_fail(store, TOMBOLA_OUT_OF_RANGE, "max_work", "more than %zu steps in one call (max_work)",
+                      store->max_work);
 }
 
 enum tombola_status tombola__store_fail(struct tombola__store *store, enum tombola_status status,

@@ -22,7 +22,8 @@ struct tombola__store {
   size_t bytes, max_bytes;       /* taken from the allocator */
   size_t states, max_states;
   size_t max_depth, max_refs, max_threads;
-  double deadline; /* monotonic seconds; 0: none (after compiling) */
+  size_t work_left, max_work; /* steps of the call that is under way */
+  double deadline;            /* monotonic seconds; 0: none (after compiling) */
   enum tombola_status status;
   struct tombola_error error; /* says why, when status isn't OK */
 
@@ -58,6 +59,18 @@ bool tombola__store_count(struct tombola__store *store, ptrdiff_t more);
 
 /* Counts a state; looks at the clock now and then. False: beyond a limit. */
 bool tombola__store_state(struct tombola__store *store);
+
+/* A call begins: it may take max_work steps. */
+void tombola__store_begin(struct tombola__store *store);
+/* So many steps aren't left. */
+void tombola__store_overworked(struct tombola__store *store);
+/* Counts steps of reading; a failure of the store beyond max_work. */
+static inline void tombola__store_work(struct tombola__store *store, size_t steps) {
+  if (store->work_left < steps)
+    tombola__store_overworked(store);
+  else
+    store->work_left -= steps;
+}
 
 /* The first failure; returns it. `param` may be NULL. */
 enum tombola_status tombola__store_fail(struct tombola__store *store, enum tombola_status status,

@@ -155,7 +155,7 @@ static const struct tombola_grammar_limits fuzz_limits = {.struct_size = sizeof 
 
 static inline bool fuzz_names_limit(const struct tombola_error *error) {
   static const char *const limits[] = {"max_states", "max_bytes",   "max_depth",  "max_refs",
-                                       "max_source", "max_threads", "max_seconds"};
+                                       "max_source", "max_threads", "max_seconds", "max_work"};
   for (size_t i = 0; i < FUZZ_COUNT(limits); i++)
     if (strstr(error->message, limits[i])) return true;
   return false;

@@ -21,11 +21,14 @@ static void look_around(tombola_grammar *grammar, const char *name) {
   tombola_matcher_free(matcher);
 }
 
-/* Compiles with a second, 64 MiB and 64 readings. `expected`: OK, or what it is refused with; 1: any of those. */
+/* Compiles with a second, 64 MiB, 64 readings and 1,000,000 steps a call. `expected`: OK, or what it is refused with; 1: any of those. */
 static void try(const char *name, enum tombola_grammar_kind kind, struct text *t, int expected) {
   static const char *const verbose = "TOMBOLA_TEST_VERBOSE";
-  const struct tombola_grammar_limits limits = {
-      .struct_size = sizeof limits, .max_bytes = 64 * MIB, .max_threads = 64, .max_seconds = 1};
+  const struct tombola_grammar_limits limits = {.struct_size = sizeof limits,
+                                                .max_bytes = 64 * MIB,
+                                                .max_threads = 64,
+                                                .max_seconds = 1,
+                                                .max_work = 1000000};
   struct tombola_grammar_source source = {
       .struct_size = sizeof source, .kind = kind, .text = t->bytes, .length = t->length, .limits = &limits};
   struct tombola_error error = {0};
@@ -381,6 +384,49 @@ static void grammars(void **state) {
   try("doubling", GBNF, &t, ANY);
 }
 
+/* Many readings of one text: what may be empty, may be repeated, and begins or ends at many places at once. */
+static void ambiguous_grammars(void **state) {
+  (void)state;
+  static const char x[] = "\nx ::= \"a\" x? | \"b\" root";
+  struct text t = {0};
+  put(&t, "root ::= (x{0,1000}){0,1000}", 1);
+  put(&t, x, 1);
+  try("repeats of repeats", GBNF, &t, ANY);
+  put(&t, "root ::= (((x{0,1000}){0,1000}){0,1000}){0,1000}", 1);
+  put(&t, x, 1);
+  try("repeats of those", GBNF, &t, ANY);
+  put(&t, "root ::= ((x{7,1000}){5,1000}){3,1000}", 1);
+  put(&t, x, 1);
+  try("repeats with a least", GBNF, &t, ANY);
+  put(&t, "root ::= ((x*)*)*", 1);
+  put(&t, x, 1);
+  try("stars", GBNF, &t, ANY);
+  put(&t, "root ::= ", 1);
+  put(&t, "x? ", 3000);
+  put(&t, x, 1);
+  try("optional", GBNF, &t, ANY);
+  put(&t, "root ::= ", 1);
+  put(&t, "x? y? ", 1500);
+  put(&t, x, 1);
+  put(&t, "\ny ::= \"a\" | \"c\" y", 1);
+  try("optional, of two kinds", GBNF, &t, ANY);
+  put(&t, "root ::= ", 1);
+  put(&t, "x{0,9} ", 3000);
+  put(&t, x, 1);
+  try("optional repeats", GBNF, &t, ANY);
+  put(&t, "root ::= \"x\"", 1);
+  put(&t, " | \"a%\" root", 20000);
+  try("alternatives", GBNF, &t, ANY);
+  put(&t, "root ::= \"x\"", 1);
+  put(&t, " | r%", 20000);
+  for (size_t i = 0; i < 20000; i++) {
+    char piece[80];
+    snprintf(piece, sizeof piece, "\nr%zu ::= \"a%zu\" root?", i, i);
+    put(&t, piece, 1);
+  }
+  try("alternatives of rules", GBNF, &t, ANY);
+}
+
 static void odd_bytes(void **state) {
   (void)state;
   struct text t = {0};
@@ -438,9 +484,10 @@ static void mixes(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(deep_schemas), cmocka_unit_test(products),   cmocka_unit_test(large),
-      cmocka_unit_test(numbers),      cmocka_unit_test(references), cmocka_unit_test(expressions),
-      cmocka_unit_test(grammars),     cmocka_unit_test(odd_bytes),  cmocka_unit_test(mixes),
+      cmocka_unit_test(deep_schemas), cmocka_unit_test(products),           cmocka_unit_test(large),
+      cmocka_unit_test(numbers),      cmocka_unit_test(references),         cmocka_unit_test(expressions),
+      cmocka_unit_test(grammars),     cmocka_unit_test(ambiguous_grammars), cmocka_unit_test(odd_bytes),
+      cmocka_unit_test(mixes),
   };
   return run_limited(argc, argv, tests, TOMBOLA__COUNT(tests));
 }

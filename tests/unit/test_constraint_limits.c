@@ -97,6 +97,8 @@ static void limits_of_compiling(void **state) {
   limited(
       "max_seconds", (struct tombola_grammar_limits){.max_seconds = 1e-9}, SCHEMA,
       "{\"type\":\"string\",\"minLength\":3,\"pattern\":\"(.*a.{20})\",\"not\":{\"pattern\":\"b.{9}$\"}}");
+  limited("max_work", (struct tombola_grammar_limits){.max_work = 9}, GBNF,
+          "root ::= x? y? x? y? x? y?\nx ::= \"a\" root\ny ::= \"b\" root");
   limited("max_threads", (struct tombola_grammar_limits){.max_threads = 2}, GBNF,
           "root ::= a | b | c\na ::= \"a\" a | \"x\"\nb ::= \"a\" b | \"y\"\nc ::= \"a\" c | \"z\"");
 }
@@ -117,6 +119,60 @@ static void limits_of_matchers(void **state) {
   assert_true(tombola_matcher_is_complete(matcher));
   tombola_matcher_free(matcher);
   tombola_grammar_free(grammar);
+}
+
+/* One call may take so much work, and the next one too. */
+static void limits_of_work(void **state) {
+  (void)state;
+  struct tombola_grammar_limits limits = {.struct_size = sizeof limits, .max_work = 1000};
+  struct tombola_grammar_source source =
+      support_source(GBNF, "root ::= (x{7,1000}){5,1000}\nx ::= \"a\" x? | \"b\" root");
+  struct tombola_error error = {0};
+  struct tombola_mask mask;
+  static char text[1000];
+  size_t fit, n = 0;
+  memset(text, 'a', sizeof text);
+  source.limits = &limits;
+  tombola_grammar *const grammar = support_grammar(&source, trie);
+  tombola_matcher *const matcher = support_matcher(grammar);
+  assert_int_equal(tombola_matcher_mask(matcher, &mask, &error), TOMBOLA_OUT_OF_RANGE);
+  assert_non_null(strstr(error.message, "max_work"));
+  assert_int_equal(tombola_matcher_accept_bytes(matcher, text, sizeof text, &fit, &error),
+                   TOMBOLA_OUT_OF_RANGE);
+  assert_non_null(strstr(error.message, "max_work"));
+  assert_string_equal(error.param, "max_work");
+  assert_int_equal(tombola_matcher_accepted(matcher), 0);
+  while (n < sizeof text && tombola_matcher_accept_bytes(matcher, "a", 1, NULL, &error) == TOMBOLA_OK)
+    n++;
+  assert_true(n > 3 && n < 1000); /* each byte takes more than the one in front of it */
+  assert_int_equal(tombola_matcher_accept_bytes(matcher, "z", 1, NULL, &error), TOMBOLA_INVALID_ARGUMENT);
+  tombola_matcher_reset(matcher);
+  for (size_t i = 0; i < n; i++)
+    assert_int_equal(tombola_matcher_accept_bytes(matcher, "a", 1, NULL, NULL), TOMBOLA_OK);
+  tombola_matcher_free(matcher);
+  tombola_grammar_free(grammar);
+}
+
+/* How many readings there are of a text doesn't matter where they all go on alike. */
+static void many_readings(void **state) {
+  (void)state;
+  static const char *const texts[] = {"root ::= (x{0,1000}){0,1000}\nx ::= \"a\" x? | \"b\" root",
+                                      "root ::= ((x*)*)*\nx ::= \"a\" x? | \"b\" root",
+                                      "root ::= (x{0,1000} x? x*)+\nx ::= \"a\" x? | \"b\" root"};
+  struct tombola_grammar_limits limits = {.struct_size = sizeof limits, .max_work = 50000};
+  for (size_t i = 0; i < TOMBOLA__COUNT(texts); i++) {
+    struct tombola_grammar_source source = support_source(GBNF, texts[i]);
+    source.limits = &limits;
+    tombola_grammar *const grammar = support_grammar(&source, trie);
+    tombola_matcher *const matcher = support_matcher(grammar);
+    for (size_t n = 0; n < 100; n++) {
+      struct tombola_error error = {.message = ""};
+      if (tombola_matcher_accept_bytes(matcher, "a", 1, NULL, &error))
+        fail_msg("%s: byte %zu: %s", texts[i], n, error.message);
+    }
+    tombola_matcher_free(matcher);
+    tombola_grammar_free(grammar);
+  }
 }
 
 /* Without room for masks they are made each time. */
@@ -178,7 +234,8 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(documents),          cmocka_unit_test(limits_of_compiling),
       cmocka_unit_test(limits_of_matchers), cmocka_unit_test(limits_of_masks),
-      cmocka_unit_test(limits_hold),
+      cmocka_unit_test(limits_hold),        cmocka_unit_test(limits_of_work),
+      cmocka_unit_test(many_readings),
   };
   return run_limited(argc, argv, tests, TOMBOLA__COUNT(tests));
 }

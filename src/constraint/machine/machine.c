@@ -149,6 +149,7 @@ static void collect(struct tombola__machine *m, const struct tombola__thread *th
 
 void tombola__machine_emit(struct tombola__machine *m, const struct tombola__thread *thread) {
   if (m->store->status) return;
+  tombola__store_work(m->store, 1);
   if (m->collecting) {
     collect(m, thread);
     return;
@@ -165,6 +166,7 @@ void tombola__machine_emit(struct tombola__machine *m, const struct tombola__thr
 /* ---- by part ---- */
 
 static void step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte) {
+  tombola__store_work(m->store, 1);
   switch ((enum tombola__part)t->part) {
   case TOMBOLA__JSON: tombola__json_step(m, t, byte); break;
   case TOMBOLA__RULES: tombola__rules_step(m, t, byte); break;
@@ -189,6 +191,7 @@ void tombola__machine_return(struct tombola__machine *m, const struct tombola__f
 
 /* Whether it is the first return to this frame in front of this byte: another one would read the same. */
 static bool is_first_return(struct tombola__machine *m, const struct tombola__frame *up) {
+  tombola__store_work(m->store, 1 + (m->n_returned - m->first_returned) / FEW);
   for (size_t i = m->first_returned; i < m->n_returned; i++)
     if (same_frame(m->returned[i], up)) return false;
   if (m->n_returned == m->returned_room && !MORE_ROOM(m, m->returned, m->returned_room, 16)) return false;
@@ -229,6 +232,7 @@ void tombola__machine_return_before(struct tombola__machine *m, const struct tom
 }
 
 static bool is_complete(const struct tombola__machine *m, const struct tombola__thread *t) {
+  tombola__store_work(m->store, 1);
   switch ((enum tombola__part)t->part) {
   case TOMBOLA__JSON: return tombola__json_complete(m->self, t);
   case TOMBOLA__RULES: return tombola__rules_complete(m->self, t);

@@ -10,13 +10,26 @@
  */
 #include "constraint/machine/rules.h"
 
-/* What has begun in a frame at one point of the text; the same again would be the same places. */
-struct begun {
-  struct begun *next;
-  uint32_t kind, position, count; /* as in a link; HERE: the rule is `position` */
+#include <stddef.h>
+
+/* What has been made at one point of the text: something begun in a frame, where the same again would be the same
+ * places; or, MADE, a frame itself. */
+struct item {
+  struct item *next, *chain;      /* all of them; those of a slot */
+  uint32_t kind, position, turns; /* as in a link; HERE and MADE: the rule is `position` */
+  uint32_t count;                 /* REPEAT: the lowest there was; `turns` is it or min, if that is less */
 };
 
-enum { NEXT, REPEAT, HERE };
+/* A list at first, then a table. */
+struct items {
+  struct item *list;
+  struct item **slots;
+  uint32_t n, n_slots; /* n_slots is a power of two */
+};
+
+enum { NEXT, REPEAT, HERE, MADE };
+
+#define FEW 16 /* items are looked at one by one */
 
 #define AWAITS \
   1 /* a place's phase: its element is a token. Of a character's bytes it is their number, from 2 */
@@ -28,7 +41,7 @@ struct link {
   uint32_t kind;     /* NEXT or REPEAT */
   uint32_t position; /* NEXT: the element that comes next. REPEAT: the one that is repeated */
   uint32_t count;    /* REPEAT: how often it was there before; no higher than min when there is no max */
-  struct begun begun;
+  struct item begun;
 };
 
 /* A frame. The key is of what the links lead to; it is 0 until the point where the frame was made is over. */
@@ -37,12 +50,11 @@ struct call {
   struct base *base;
   struct link *links; /* none in the outermost */
   uint32_t rule;
-  uint64_t made; /* the point of the text */
-  struct call *made_before;
+  struct item made;
 
   /* Of one point of the text, `turn`. */
   uint64_t turn;
-  struct begun *begun;
+  struct items begun;
   bool returned;
   struct call *return_next;
 };
@@ -52,7 +64,7 @@ struct base {
   struct call call;
   const struct tombola__rules *rules;
   uint64_t turn; /* of `calls` */
-  struct call *calls;
+  struct items calls;
 };
 
 static void begin(struct tombola__machine *m, struct call *up, uint32_t rule);
@@ -69,20 +81,52 @@ static const struct tombola__element *element_at(const struct call *up, uint32_t
 static void refresh(struct call *call, uint64_t turn) {
   if (call->turn == turn) return;
   call->turn = turn;
-  call->begun = NULL;
+  call->begun = (struct items){.list = NULL};
   call->returned = false;
 }
 
-static bool has_begun(struct call *up, uint64_t turn, uint32_t kind, uint32_t position, uint32_t count) {
-  refresh(up, turn);
-  for (const struct begun *b = up->begun; b; b = b->next)
-    if (b->position == position && b->kind == kind && b->count == count) return true;
-  return false;
+static struct item **slot_of(const struct items *items, const struct item *item) {
+  const uint64_t hash = tombola__mix(tombola__mix(item->kind, item->position),
+                                     item->turns); /* its upper half is the better one */
+  return &items->slots[hash >> 32 & (items->n_slots - 1)];
 }
 
-static void note(struct call *up, struct begun *begun, uint32_t kind, uint32_t position, uint32_t count) {
-  *begun = (struct begun){.next = up->begun, .kind = kind, .position = position, .count = count};
-  up->begun = begun;
+static struct item *find_item(const struct items *items, const struct item *like) {
+  struct item *i = items->slots ? *slot_of(items, like) : items->list;
+  while (i && (i->position != like->position || i->kind != like->kind || i->turns != like->turns))
+    i = items->slots ? i->chain : i->next;
+  return i;
+}
+
+static void add_item(struct tombola__machine *m, struct items *items, struct item *item) {
+  item->next = items->list;
+  items->list = item;
+  if (++items->n > FEW && items->n > items->n_slots) {
+    items->n_slots = items->n_slots ? 2 * items->n_slots : 4 * FEW;
+    items->slots = tombola__machine_take(m, items->n_slots * sizeof(struct item *));
+    if (!items->slots) return;
+    for (struct item *i = items->list->next; i; i = i->next) {
+      struct item **const slot = slot_of(items, i);
+      i->chain = *slot;
+      *slot = i;
+    }
+  }
+  if (!items->slots) return;
+  struct item **const slot = slot_of(items, item);
+  item->chain = *slot;
+  *slot = item;
+}
+
+/* Whether this has begun in the frame, or something that allows all that it does: with min turns behind it, whoever had
+ * fewer of them may go on as whoever had more. *noted: its item is there already. */
+static bool has_begun(struct tombola__machine *m, struct call *up, const struct item *like, bool *noted) {
+  tombola__store_work(tombola__machine_store(m), 1);
+  refresh(up, tombola__machine_turn(m));
+  struct item *const known = find_item(&up->begun, like);
+  *noted = known != NULL;
+  if (!known || known->count <= like->count) return known != NULL;
+  known->count = like->count;
+  return false;
 }
 
 /* The key of a frame when the point where it was made is over. A frame gets it before a byte is read in it, so that the
@@ -102,58 +146,62 @@ static void find_key(struct call *call) {
 }
 
 /* The frame of a rule that begins at this point; *fresh: it has only now been made. */
-static struct call *frame_of(struct tombola__machine *m, struct base *base, uint64_t turn, uint32_t rule,
-                             bool *fresh) {
+static struct call *frame_of(struct tombola__machine *m, struct base *base, uint32_t rule, bool *fresh) {
+  const struct item like = {.kind = MADE, .position = rule};
+  const uint64_t turn = tombola__machine_turn(m);
   *fresh = false;
   if (base->turn != turn) {
     base->turn = turn;
-    base->calls = NULL;
+    base->calls = (struct items){.list = NULL};
   }
-  for (struct call *c = base->calls; c; c = c->made_before)
-    if (c->rule == rule) return c;
+  struct item *const known = find_item(&base->calls, &like);
+  if (known) return (struct call *)(void *)((char *)known - offsetof(struct call, made));
   struct call *const call = tombola__machine_take(m, sizeof *call);
   if (!call) return NULL;
   call->head =
       (struct tombola__frame){.up = &base->call.head, .part = TOMBOLA__RULES, .depth = base->call.head.depth};
   call->base = base;
   call->rule = rule;
-  call->made = turn;
-  call->made_before = base->calls;
-  base->calls = call;
+  call->made = like;
+  add_item(m, &base->calls, &call->made);
   *fresh = true;
   return call;
 }
 
 /* Begins a rule that goes on in `up`; false when that was done already. */
 static bool begin_inside(struct tombola__machine *m, struct call *up, uint32_t kind, uint32_t position,
-                         uint32_t count, uint32_t rule) {
-  const uint64_t turn = tombola__machine_turn(m);
-  bool fresh;
-  if (has_begun(up, turn, kind, position, count)) return false;
+                         uint32_t count, const struct tombola__element *e) {
+  const struct item like = {
+      .kind = kind, .position = position, .turns = count < e->min ? count : e->min, .count = count};
+  bool fresh, noted;
+  if (has_begun(m, up, &like, &noted)) return false;
   struct link *const link = tombola__machine_take(m, sizeof *link);
-  struct call *const call = link ? frame_of(m, up->base, turn, rule, &fresh) : NULL;
+  struct call *const call = link ? frame_of(m, up->base, e->target, &fresh) : NULL;
   if (!call) return true;
-  *link =
-      (struct link){.next = call->links, .caller = up, .kind = kind, .position = position, .count = count};
+  *link = (struct link){
+      .next = call->links, .caller = up, .kind = kind, .position = position, .count = count, .begun = like};
   call->links = link;
-  note(up, &link->begun, kind, position, count);
-  if (fresh) begin(m, call, rule);
+  if (!noted) add_item(m, &up->begun, &link->begun);
+  if (fresh) begin(m, call, e->target);
   return true;
 }
 
 /* Begins a rule in `up` itself, unless that was done already. */
 static void begin_here(struct tombola__machine *m, struct call *up, uint32_t rule) {
-  if (has_begun(up, tombola__machine_turn(m), HERE, rule, 0)) return;
-  struct begun *const begun = tombola__machine_take(m, sizeof *begun);
+  const struct item like = {.kind = HERE, .position = rule};
+  bool noted;
+  if (has_begun(m, up, &like, &noted)) return;
+  struct item *const begun = tombola__machine_take(m, sizeof *begun);
   if (!begun) return;
-  note(up, begun, HERE, rule, 0);
+  *begun = like;
+  add_item(m, &up->begun, begun);
   begin(m, up, rule);
 }
 
 /* A call that goes on behind the element at `position`; false when it was begun already. */
 static bool begin_call(struct tombola__machine *m, struct call *up, uint32_t position) {
   const struct tombola__element *const e = element_at(up, position);
-  if (e[1].kind != TOMBOLA__ELEMENT_END) return begin_inside(m, up, NEXT, position + 1, 0, e->target);
+  if (e[1].kind != TOMBOLA__ELEMENT_END) return begin_inside(m, up, NEXT, position + 1, 0, e);
   begin_here(m, up, e->target);
   return true;
 }
@@ -162,8 +210,8 @@ static bool begin_call(struct tombola__machine *m, struct call *up, uint32_t pos
 static bool begin_repeat(struct tombola__machine *m, struct call *up, uint32_t position, uint32_t count) {
   const struct tombola__element *const e = element_at(up, position);
   if (e->max == TOMBOLA__LANG_UNBOUNDED)
-    return begin_inside(m, up, REPEAT, position, count < e->min ? count : e->min, e->target);
-  if (count + 1 < e->max) return begin_inside(m, up, REPEAT, position, count, e->target);
+    return begin_inside(m, up, REPEAT, position, count < e->min ? count : e->min, e);
+  if (count + 1 < e->max) return begin_inside(m, up, REPEAT, position, count, e);
   return begin_call(m, up, position);
 }
 
@@ -183,6 +231,7 @@ static void emit_awaiting(struct tombola__machine *m, const struct tombola__fram
  * production. Where a call was begun already, so was what is behind it. */
 static bool pass(struct tombola__machine *m, struct call *up, uint32_t position) {
   for (;; position++) {
+    tombola__store_work(tombola__machine_store(m), 1);
     const struct tombola__element *const e = element_at(up, position);
     switch (e->kind) {
     case TOMBOLA__ELEMENT_END: return true;
@@ -209,6 +258,7 @@ static void begin(struct tombola__machine *m, struct call *up, uint32_t rule) {
 
 /* Goes on where a rule was begun. True when its caller has ended with it. */
 static bool follow(struct tombola__machine *m, const struct link *link) {
+  tombola__store_work(tombola__machine_store(m), 1);
   if (link->kind == NEXT) return pass(m, link->caller, link->position);
   begin_repeat(m, link->caller, link->position, link->count + 1);
   return link->count + 1 >= element_at(link->caller, link->position)->min &&

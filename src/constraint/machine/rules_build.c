@@ -168,9 +168,22 @@ static void put_lang(struct output *out, tombola__lang lang) {
     out->elements[out->n++] = (struct tombola__element){.kind = TOMBOLA__ELEMENT_LANG, .target = lang};
 }
 
+/* Makes two in a row that repeat the same rule into one: x{a,b} x{c,d} is x{a+c,b+d}. */
+static bool join(struct tombola__element *e, const struct tombola__element *next) {
+  const uint32_t most = TOMBOLA__LANG_UNBOUNDED - 1;
+  if (e->kind != TOMBOLA__ELEMENT_REPEAT || next->kind != TOMBOLA__ELEMENT_REPEAT) return false;
+  if (e->target != next->target || next->min > most - e->min) return false;
+  const bool unbounded = e->max > most || next->max > most;
+  if (!unbounded && next->max > most - e->max) return false;
+  e->min += next->min;
+  e->max = unbounded ? TOMBOLA__LANG_UNBOUNDED : e->max + next->max;
+  return true;
+}
+
 /* A production: regular elements in a row become one. */
 static void put_production(const struct build *b, struct output *out, uint32_t begin, uint32_t end) {
   const struct tombola__element *const elements = b->rules->elements;
+  const uint32_t first = out->n;
   for (uint32_t i = begin, from; i < end; i++) {
     for (from = i; i < end && is_regular(b, &elements[i]); i++) {
     }
@@ -178,7 +191,7 @@ static void put_production(const struct build *b, struct output *out, uint32_t b
     if (i == end) break;
     struct tombola__element e = elements[i];
     if (e.kind == TOMBOLA__ELEMENT_REPEAT && e.min == 1 && e.max == 1) e.kind = TOMBOLA__ELEMENT_CALL;
-    out->elements[out->n++] = e;
+    if (out->n == first || !join(&out->elements[out->n - 1], &e)) out->elements[out->n++] = e;
   }
   out->elements[out->n++] = (struct tombola__element){.kind = TOMBOLA__ELEMENT_END};
 }

@@ -82,7 +82,8 @@ bool tombola__terms_enter(struct tombola__store *s) {
 
 static bool index_grow(struct tombola__store *s, struct tombola__index *index, tombola__hash_fn hash_of) {
   const size_t room = index->room ? 2 * index->room : 256;
-  if (!tombola__store_count(s, (ptrdiff_t)((room - index->room) * sizeof *index->slots))) return false;
+  if (!tombola__store_fits(s, room * sizeof *index->slots))
+    return false; /* beside the old ones, for a moment */
   uint32_t *const slots = tombola__new(&s->allocator, room, sizeof *slots);
   if (!slots) {
     tombola__store_fail(s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
@@ -96,6 +97,7 @@ static bool index_grow(struct tombola__store *s, struct tombola__index *index, t
     slots[at] = index->slots[i];
   }
   tombola__free(&s->allocator, index->slots);
+  tombola__store_count(s, (ptrdiff_t)((room - index->room) * sizeof *slots));
   index->slots = slots;
   index->room = room;
   return true;

@@ -17,7 +17,8 @@ static inline uint64_t support_seed(void) {
   static int printed = 0;
   const char *text = getenv("TOMBOLA_TEST_SEED");
   uint64_t seed = text && *text ? strtoull(text, NULL, 0) : 1;
-  if (!printed) fprintf(stderr, "TOMBOLA_TEST_SEED=%llu\n", (unsigned long long)seed);
+  if (printed) return seed; /* threads only look, once main has asked */
+  fprintf(stderr, "TOMBOLA_TEST_SEED=%llu\n", (unsigned long long)seed);
   printed = 1;
   return seed;
 }

@@ -48,7 +48,7 @@ class Sources(support.Case):
     def test_environment_refused(self):
         for name, value, text in (("TOP_K", "x", "TOMBOLA_ARG_TOP_K"), ("BOGUS", "1", "TOMBOLA_ARG_BOGUS names no option"),
                                   ("MAX_TOKENS", "0", "TOMBOLA_ARG_MAX_TOKENS"), ("QUIET", "2", "true or false"),
-                                  ("GRAMMAR", "x", "not supported yet"), ("HELP", "1", "names no option")):
+                                  ("PORT", "1", "not supported yet"), ("HELP", "1", "names no option")):
             self.variables = {"TOMBOLA_ARG_" + name: value}
             self.refused(text)
         self.variables = {"TOMBOLA_ARG_MAX_TOKENS": "5"}

@@ -90,6 +90,10 @@ static void deep_schemas(void **state) {
   try("open brackets", SCHEMA, &t, ANY);
   nest(&t, "{\"unevaluatedProperties\":{\"allOf\":[", "{}", "]}}", 100);
   try("unevaluated", SCHEMA, &t, ANY);
+  put(&t,
+      "{\"$defs\":{\"a\":{\"unevaluatedProperties\":false,\"$ref\":\"#/$defs/a\"}},\"$ref\":\"#/$defs/a\"}",
+      1);
+  try("unevaluated in a circle", SCHEMA, &t, ANY);
 }
 
 static void products(void **state) {
@@ -315,6 +319,11 @@ static void expressions(void **state) {
     put(&t, "\",\"not\":{\"pattern\":\"b.{9}$\"}}", 1);
     try(texts[i], SCHEMA, &t, ANY);
   }
+}
+
+static void long_expressions(void **state) {
+  (void)state;
+  struct text t = {0};
   nest(&t, "(", "a", ")*", 100000);
   try("deep groups", REGEX, &t, TOMBOLA_OUT_OF_RANGE);
   nest(&t, "(?=", "a", ")", 200);
@@ -484,10 +493,10 @@ static void mixes(void **state) {
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(deep_schemas), cmocka_unit_test(products),           cmocka_unit_test(large),
-      cmocka_unit_test(numbers),      cmocka_unit_test(references),         cmocka_unit_test(expressions),
-      cmocka_unit_test(grammars),     cmocka_unit_test(ambiguous_grammars), cmocka_unit_test(odd_bytes),
-      cmocka_unit_test(mixes),
+      cmocka_unit_test(deep_schemas),     cmocka_unit_test(products),   cmocka_unit_test(large),
+      cmocka_unit_test(numbers),          cmocka_unit_test(references), cmocka_unit_test(expressions),
+      cmocka_unit_test(long_expressions), cmocka_unit_test(grammars),   cmocka_unit_test(ambiguous_grammars),
+      cmocka_unit_test(odd_bytes),        cmocka_unit_test(mixes),
   };
   return run_limited(argc, argv, tests, TOMBOLA__COUNT(tests));
 }

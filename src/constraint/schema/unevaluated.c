@@ -17,7 +17,9 @@
 #define MOST_UNITS  ((size_t)256)
 #define MOST_CELLS  ((size_t)256)
 #define MOST_VISITS ((size_t)4096)
-#define MOST_CASES  6u
+#define MOST_NESTED \
+  64 /* schemas in each other, or a reference in a circle: a level takes much of the stack */
+#define MOST_CASES 6u
 
 struct unit {
   tombola__formula condition;
@@ -35,7 +37,7 @@ struct cell {
 struct units {
   struct unit u[MOST_UNITS];
   struct cell cells[MOST_CELLS], made[2 * MOST_CELLS];
-  size_t n, n_cells, visits;
+  size_t n, n_cells, visits, depth;
   bool too_many, unknown; /* unknown: a pattern, or something in an `if`, is left out */
 };
 
@@ -75,11 +77,13 @@ static void collect_place(struct tombola__build *b, uint32_t place, tombola__for
                           struct units *units) {
   struct tombola__build sub;
   if (place == TOMBOLA__NO_PLACE || b->c->s->status) return;
-  if (++units->visits > MOST_VISITS) {
+  if (++units->visits > MOST_VISITS || units->depth == MOST_NESTED) {
     units->too_many = true;
     return;
   }
+  units->depth++;
   if (tombola__build_begin(&sub, b->c, place, b->scope)) collect(&sub, condition, false, units);
+  units->depth--;
 }
 
 /* A subschema that counts where `condition` holds and it is valid itself. */

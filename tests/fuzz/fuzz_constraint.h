@@ -9,7 +9,6 @@
 #include <string.h>
 #include <tombola/constraint.h>
 
-#include "base/base.h"
 #include "fuzz.h"
 
 #define FUZZ_COUNT(array) (sizeof(array) / sizeof *(array))
@@ -40,7 +39,9 @@ static inline void fuzz_put_bytes(struct fuzz_text *t, const char *bytes, size_t
   t->length += n;
 }
 
-TOMBOLA__PRINTF(2, 3)
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
 static inline void fuzz_put(struct fuzz_text *t, const char *format, ...) {
   char piece[400];
   va_list arguments;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <yyjson.h>
 
-#include "constraint/formula.h"
+#include "constraint/formula/formula.h"
 
 static inline unsigned support_value_type(yyjson_val *v) {
   if (yyjson_is_null(v)) return TOMBOLA__NULL;

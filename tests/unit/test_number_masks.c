@@ -26,8 +26,8 @@ static const char *const schemas[] = {
     "{\"type\":\"integer\",\"minimum\":0,\"maximum\":18446744073709551615}",
     "{\"type\":\"integer\",\"minimum\":99999999999999999,\"maximum\":180000000000000000000}",
     "{\"enum\":[1,12,120,1.25,99,-5,400]}",
-    "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":0,\"maximum\":12},{\"type\":\"number\",\"minimum\":300,"
-    "\"maximum\":310},{\"const\":51}]}",
+    ("{\"anyOf\":[{\"type\":\"integer\",\"minimum\":0,\"maximum\":12},{\"type\":\"number\",\"minimum\":300,"
+    "\"maximum\":310},{\"const\":51}]}"),
     "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":\"integer\",\"minimum\":0,\"maximum\":12}}",
     "{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":\"number\",\"minimum\":3,\"maximum\":4}}",
     "{\"type\":\"array\",\"items\":{\"type\":\"integer\",\"not\":{\"minimum\":10,\"maximum\":20}}}",

@@ -32,7 +32,14 @@ static void lock(const tombola_matcher *matcher) {
   tombola__store_begin(&matcher->grammar->store);
 }
 
+/* To see what may follow: nothing of it stays. */
+static void lock_to_look(const tombola_matcher *matcher) {
+  lock(matcher);
+  matcher->grammar->store.looking = true;
+}
+
 static void unlock(const tombola_matcher *matcher) {
+  matcher->grammar->store.looking = false;
   pthread_mutex_unlock(&matcher->grammar->lock);
 }
 
@@ -86,7 +93,7 @@ enum tombola_status tombola_matcher_mask(tombola_matcher *matcher, struct tombol
     return tombola__fail(error, TOMBOLA_UNSUPPORTED, "trie",
                          "the grammar was made without a trie: it has no masks");
   if (!matcher->has_mask) {
-    lock(matcher);
+    lock_to_look(matcher);
     const enum tombola_status status = tombola__mask_at(
         matcher->grammar, matcher->n_ends ? NULL : matcher->machine, &matcher->room, &matcher->mask, error);
     unlock(matcher);
@@ -252,7 +259,7 @@ enum tombola_status tombola_matcher_forced(tombola_matcher *matcher, char *bytes
   if (!bytes && capacity > 0) return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "bytes", "bytes is NULL");
   if (matcher->n_ends) return TOMBOLA_OK;
   size_t n = 0;
-  lock(matcher);
+  lock_to_look(matcher);
   while (n < capacity && !tombola__machine_complete(matcher->machine)) {
     const int byte = only_byte(matcher->machine);
     if (byte < 0) break;

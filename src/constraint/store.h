@@ -37,6 +37,7 @@ struct tombola__store {
   size_t whitespace_max;
   enum tombola_property_order order;
   enum tombola_spelling spelling;
+  bool looking; /* masks are being made: a value that would be too deep isn't allowed, it fails nothing */
   bool plain_names; /* no token holds a whole name of an object behind the end of another one */
 };
 

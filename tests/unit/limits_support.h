@@ -95,6 +95,7 @@ static inline double seconds(void) {
 /* ---- what both have ---- */
 
 static const tombola_trie *trie;
+static const tombola_vocabulary *words_of; /* the trie's */
 
 static inline bool names_limit(const char *message) {
   static const char *const names[] = {"max_", "at most", "too ", "beyond", "more than", "longer", "above"};
@@ -122,6 +123,7 @@ static inline int run_limited(int argc, char **argv, const struct CMUnitTest *te
   tombola_vocabulary *const vocabulary = support_vocabulary(&words);
   tombola_trie *const made = support_trie(vocabulary);
   trie = made;
+  words_of = vocabulary;
   const int failed = _cmocka_run_group_tests("limits", tests, n, NULL, NULL);
   tombola_trie_free(made);
   tombola_vocabulary_free(vocabulary);

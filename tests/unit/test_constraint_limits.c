@@ -103,6 +103,17 @@ static void limits_of_compiling(void **state) {
           "root ::= a | b | c\na ::= \"a\" a | \"x\"\nb ::= \"a\" b | \"y\"\nc ::= \"a\" c | \"z\"");
 }
 
+/* Whether a mask has the token of these bytes. */
+static bool allows(const struct tombola_mask *mask, const char *text) {
+  for (size_t i = 0; i < mask->count; i++) {
+    size_t length;
+    const char *const bytes = tombola_vocabulary_bytes(words_of, (tombola_token)i, &length);
+    if (length == strlen(text) && !memcmp(bytes, text, length) && (mask->words[i / 32] >> i % 32 & 1))
+      return true;
+  }
+  return false;
+}
+
 /* What a matcher meets while it reads: it stays where it was, and its grammar can be used. */
 static void limits_of_matchers(void **state) {
   (void)state;
@@ -115,6 +126,11 @@ static void limits_of_matchers(void **state) {
   assert_int_equal(tombola_matcher_accept_bytes(matcher, "[[[[", 4, NULL, NULL), TOMBOLA_OK);
   assert_int_equal(tombola_matcher_accept_bytes(matcher, "[", 1, NULL, &error), TOMBOLA_OUT_OF_RANGE);
   assert_non_null(strstr(error.message, "max_depth"));
+  /* A mask leaves out what would be too deep, and has the rest. */
+  struct tombola_mask mask;
+  assert_int_equal(tombola_matcher_mask(matcher, &mask, &error), TOMBOLA_OK);
+  assert_false(allows(&mask, "["));
+  assert_true(allows(&mask, "]"));
   assert_int_equal(tombola_matcher_accept_bytes(matcher, "1]]]]", 5, NULL, NULL), TOMBOLA_OK);
   assert_true(tombola_matcher_is_complete(matcher));
   tombola_matcher_free(matcher);

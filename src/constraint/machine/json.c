@@ -89,8 +89,9 @@ void *tombola__json_frame(struct tombola__machine *m, const struct tombola__fram
   struct tombola__store *const s = tombola__machine_store(m);
   const unsigned depth = up ? up->depth + 1u : 1;
   if (kind != TOMBOLA__JSON_NAMES && (depth > s->max_depth || depth == UINT16_MAX)) {
-    tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "max_depth", "more than %zu nested values (max_depth)",
-                        s->max_depth);
+    if (!s->looking)
+      tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "max_depth", "more than %zu nested values (max_depth)",
+                          s->max_depth);
     return NULL;
   }
   struct tombola__json_head *const head = tombola__machine_take(m, size);

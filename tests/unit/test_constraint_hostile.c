@@ -138,6 +138,13 @@ static void products(void **state) {
       40);
   put(&t, "]}", 1);
   try("if then else", SCHEMA, &t, ANY);
+  put(&t, "{\"type\":\"object\",\"allOf\":[true", 1);
+  put(&t,
+      ",{\"if\":{\"properties\":{\"a\":{\"const\":%}},\"required\":[\"a\"]},\"then\":{\"required\":[\"b%\"]}"
+      "}",
+      40);
+  put(&t, "]}", 1);
+  try("if then of one property", SCHEMA, &t, TOMBOLA_OK);
 }
 
 static void large(void **state) {

@@ -86,8 +86,14 @@ static void build_if(struct tombola__build *b) {
     tombola__refuse(b, b->keys.v[TOMBOLA__K_IF], TOMBOLA__K_IF, "%s", loose);
     return;
   }
-  if (then) tombola__part(b, tombola__or2(s, tombola__not(s, condition), tombola__sub(b, then)));
-  if (otherwise) tombola__part(b, tombola__or2(s, condition, tombola__sub(b, otherwise)));
+  const tombola__formula no = tombola__not(s, condition);
+  /* Conditions on properties mostly ask which of many kinds an object is: said in both ways, they keep these
+   * apart, so that a list of them doesn't multiply. */
+  const bool both = yyjson_obj_get(b->keys.v[TOMBOLA__K_IF], "properties") != NULL;
+  const tombola__formula with = both ? condition : TOMBOLA__TRUE, without = both ? no : TOMBOLA__TRUE;
+  if (then) tombola__part(b, tombola__or2(s, no, tombola__and2(s, with, tombola__sub(b, then))));
+  if (otherwise)
+    tombola__part(b, tombola__or2(s, condition, tombola__and2(s, without, tombola__sub(b, otherwise))));
 }
 
 /* ---- what the presence of a property asks for ---- */

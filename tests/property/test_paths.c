@@ -194,6 +194,18 @@ static void test_wrong_lists(void **state) {
         TOMBOLA_INVALID_ARGUMENT);
     assert_string_equal(tombola_sampler_error(sampler)->param, "mask");
   }
+  /* A listed token may not be NaN either; what isn't listed may. */
+  const float holes[4] = {1, NAN, NAN, 0};
+  const uint32_t with = 0xB, without = 0x9;
+  static const tombola_token first[] = {0, 1, 3}, second[] = {0, 3};
+  tombola_token token;
+  struct tombola_row broken = {holes, 4, TOMBOLA_F32};
+  assert_int_equal(
+      tombola_sampler_sample(sampler, &broken, &(struct tombola_mask){&with, 4, first, 3}, &token),
+      TOMBOLA_NOT_FINITE);
+  assert_int_equal(
+      tombola_sampler_sample(sampler, &broken, &(struct tombola_mask){&without, 4, second, 2}, &token),
+      TOMBOLA_OK);
   tombola_sampler_free(sampler);
 }
 

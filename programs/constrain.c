@@ -5,11 +5,20 @@
 #include <errno.h>
 #include <string.h>
 
+/* As much as a grammar takes. */
+#define MOST_READ (16 << 20)
+
 int constrain_read(const char *path, struct text *text) {
   FILE *stream = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
   int exit_status = EXIT_OK;
   if (!stream) return complain("cannot open %s: %s", path, strerror(errno));
-  if (!text_add_stream(text, stream)) exit_status = complain("cannot read %s: %s", path, strerror(errno));
+  char piece[65536];
+  for (size_t n; exit_status == EXIT_OK && (n = fread(piece, 1, sizeof piece, stream)) > 0;) {
+    if (!text_add(text, piece, n)) exit_status = complain("out of memory");
+    if (text->length > MOST_READ) exit_status = complain("%s is larger than %d MiB", path, MOST_READ >> 20);
+  }
+  if (exit_status == EXIT_OK && ferror(stream))
+    exit_status = complain("cannot read %s: %s", path, strerror(errno));
   if (stream != stdin) fclose(stream);
   return exit_status;
 }

@@ -14,6 +14,18 @@ const char *schema_verdict_name(enum tombola_verdict verdict) {
   return names[verdict];
 }
 
+bool schema_add_dropped(yyjson_mut_doc *doc, yyjson_mut_val *root, const tombola_grammar *grammar) {
+  const char *pointer, *keyword;
+  yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, root, "dropped");
+  bool good = list != NULL;
+  for (size_t i = 0; good && tombola_grammar_dropped(grammar, i, &pointer, &keyword); i++) {
+    yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
+    good = yyjson_mut_obj_add_strcpy(doc, item, "pointer", pointer) &&
+           yyjson_mut_obj_add_strcpy(doc, item, "keyword", keyword);
+  }
+  return good;
+}
+
 /* ---- one document ---- */
 
 /* The tokens of a text; NULL: no memory, or the tokeniser failed. */
@@ -127,8 +139,8 @@ static int check_document(struct check *check, const char *path) {
     while (text.length > 0 && data[text.length - 1] == '\n') /* a file's last line end isn't the document's */
       text.length--;
     enum tombola_status status = schema_fit(check->grammar, vocabulary, data, text.length, &fit, &error);
-    if (status != TOMBOLA_OK)
-      exit_status = complain_error(status, &error);
+    if (status != TOMBOLA_OK) /* the other documents are looked at all the same */
+      complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
     else if (!check->json)
       say(path, data, text.length, &fit, vocabulary != NULL);
     else if (!add_json(check, path, &fit))
@@ -139,11 +151,11 @@ static int check_document(struct check *check, const char *path) {
   return exit_status;
 }
 
-static void say_verdict(const char *path, const struct tombola_schema_verdict *verdict) {
+static void say_verdict(const char *path, const struct tombola_schema_verdict *verdict, bool all) {
   static const char *const texts[] = {[TOMBOLA_VERDICT_EXACT] = "exact",
                                       [TOMBOLA_VERDICT_MAY_BACKTRACK] = "exact, may backtrack",
                                       [TOMBOLA_VERDICT_REFUSED] = "refused"};
-  printf("%s: %s", path, texts[verdict->verdict]);
+  printf("%s: %s%s", path, texts[verdict->verdict], all ? "" : ", but for what is left out");
   if (verdict->keyword[0]) printf(": %s at \"%s\"", verdict->keyword, verdict->pointer);
   if (verdict->reason[0]) printf(": %s", verdict->reason);
   putchar('\n');
@@ -160,6 +172,8 @@ static bool begin_json(struct check *check) {
     good = good && yyjson_mut_obj_add_str(doc, root, "pointer", verdict->pointer) &&
            yyjson_mut_obj_add_str(doc, root, "keyword", verdict->keyword) &&
            yyjson_mut_obj_add_str(doc, root, "reason", verdict->reason);
+  if (check->options->json_lenient && check->grammar)
+    good = good && schema_add_dropped(doc, root, check->grammar);
   check->instances = yyjson_mut_obj_add_arr(doc, root, "instances");
   return good && check->instances;
 }
@@ -223,7 +237,9 @@ static int report(struct check *check, const char *path) {
   if (options->json) {
     if (!begin_json(check)) return complain("out of memory");
   } else {
-    say_verdict(path, &check->verdict);
+    const char *pointer, *keyword;
+    say_verdict(path, &check->verdict,
+                !check->grammar || !tombola_grammar_dropped(check->grammar, 0, &pointer, &keyword));
   }
   if (check->grammar) constrain_note_dropped(check->grammar);
   for (size_t i = 0; check->grammar && i < options->n_instances && exit_status == EXIT_OK; i++)

@@ -2,6 +2,8 @@
 #ifndef TOMBOLA_PROGRAMS_SCHEMA_H
 #define TOMBOLA_PROGRAMS_SCHEMA_H
 
+#include <yyjson.h>
+
 #include "constrain.h"
 
 /* How far a document fits a grammar. */
@@ -17,6 +19,9 @@ struct schema_fit {
 enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabulary *vocabulary,
                                const char *text, size_t length, struct schema_fit *fit,
                                struct tombola_error *error);
+
+/* What a lenient grammar doesn't enforce, as the member `dropped`. False: no memory. */
+bool schema_add_dropped(yyjson_mut_doc *doc, yyjson_mut_val *root, const tombola_grammar *grammar);
 
 const char *schema_verdict_name(enum tombola_verdict verdict);
 

@@ -41,12 +41,20 @@ static int choose(struct line *line, yyjson_val *root, const char *name, const c
   return -1;
 }
 
+static bool read_switch(struct line *line, yyjson_val *root, const char *name, int *out) {
+  yyjson_val *value = yyjson_obj_get(root, name);
+  if (value && !yyjson_is_bool(value)) return refuse(line, name, "must be true or false");
+  *out = yyjson_get_bool(value);
+  return true;
+}
+
 static bool read_options(struct line *line, yyjson_val *root) {
   static const char *const formats[] = {"assert", "annotate", NULL};
   static const char *const spaces[] = {"bounded", "none", "any", NULL};
   static const char *const spellings[] = {"any", "plain", NULL};
-  static const char *const known[] = {"schema",   "format",    "refs",  "whitespace",
-                                      "spelling", "instances", "texts", NULL};
+  static const char *const orders[] = {"any", "declared", NULL};
+  static const char *const known[] = {"schema",  "format",   "refs",      "whitespace", "spelling", "order",
+                                      "lenient", "nullable", "instances", "texts",      NULL};
   size_t i, max;
   yyjson_val *key, *value;
   yyjson_obj_foreach(root, i, max, key, value) {
@@ -56,8 +64,11 @@ static bool read_options(struct line *line, yyjson_val *root) {
     if (!known[k]) return refuse(line, yyjson_get_str(key), "no such member");
   }
   int format = choose(line, root, "format", formats), space = choose(line, root, "whitespace", spaces);
-  int spelling = choose(line, root, "spelling", spellings);
-  if (format < 0 || space < 0 || spelling < 0) return false;
+  int spelling = choose(line, root, "spelling", spellings), order = choose(line, root, "order", orders);
+  if (format < 0 || space < 0 || spelling < 0 || order < 0) return false;
+  if (!read_switch(line, root, "lenient", &line->source.lenient)) return false;
+  if (!read_switch(line, root, "nullable", &line->source.nullable)) return false;
+  line->source.order = (enum tombola_property_order)order;
   line->source.format = (enum tombola_format)format;
   line->source.whitespace = (enum tombola_whitespace)space;
   line->source.spelling = (enum tombola_spelling)spelling;
@@ -135,6 +146,8 @@ static bool answer(struct line *line, yyjson_val *root) {
     yyjson_mut_obj_add_str(doc, out, "reason", verdict->reason);
   }
   if (!line->grammar) return true;
+  if (line->source.lenient && !schema_add_dropped(doc, out, line->grammar))
+    return refuse(line, "", "out of memory");
   return fit_all(line, yyjson_obj_get(root, "instances"), "instances", false) &&
          fit_all(line, yyjson_obj_get(root, "texts"), "texts", true);
 }
@@ -187,8 +200,11 @@ int schema_batch(const struct options *options, const char *path) {
   size_t room = 0;
   ssize_t length;
   int exit_status = EXIT_OK;
-  if (options->n_instances || options->n_refs)
-    return complain_usage("--instance and --ref can't be given with --batch: each line has its own");
+  struct option option;
+  for (size_t i = 0; option_at(i, &option); i++)
+    if (option.group == GROUP_CONSTRAINT && strcmp(option.name, "batch") != 0 &&
+        options->origins[i] == ORIGIN_FLAG)
+      return complain_usage("--%s can't be given with --batch: each line has its own", option.name);
   if (!in) return complain("%s: %s", path, strerror(errno));
   while (exit_status == EXIT_OK && (length = getline(&line, &room, in)) >= 0)
     if (!answer_line(line, (size_t)length)) exit_status = EXIT_FAILED;

@@ -83,7 +83,7 @@ struct tombola_schema_document {
 struct tombola_mix_rule {
   const char *trigger; /* text that begins the rule; not empty */
   size_t trigger_length;
-  enum tombola_grammar_kind kind; /* what follows it; not MIX */
+  enum tombola_grammar_kind kind; /* what follows it; not CHOICE or MIX */
   const char *text;               /* as in struct tombola_grammar_source */
   size_t length;
   const char *end; /* text that must follow the grammar's, or NULL */

@@ -14,7 +14,7 @@
 #define MOST_RULES         ((size_t)4096)
 
 #define NO_VALUE "no value is valid under the schema"
-#define NO_PLAIN NO_VALUE ", or none has a plain spelling (see enum tombola_spelling)"
+#define NO_PLAIN NO_VALUE " that has a plain spelling"
 
 /* What is being compiled. */
 struct compiling {

@@ -145,6 +145,10 @@ static void products(void **state) {
       40);
   put(&t, "]}", 1);
   try("if then of one property", SCHEMA, &t, TOMBOLA_OK);
+  put(&t, "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{}},\"oneOf\":[false", 1);
+  put(&t, ",{\"properties\":{\"a\":{\"const\":%},\"b%\":{\"type\":\"integer\"}}}", 40);
+  put(&t, "]}", 1);
+  try("one of, told apart from outside", SCHEMA, &t, TOMBOLA_OK);
 }
 
 static void large(void **state) {

@@ -338,6 +338,43 @@ static struct tombola__conjuncts alternatives_of(struct tombola__store *s, tombo
   return made ? *made : (struct tombola__conjuncts){0};
 }
 
+static bool can_meet(struct tombola__store *s, const struct list *a, const struct tombola__conjuncts *b,
+                     int which) {
+  for (size_t i = 0; i < a->n; i++)
+    for (size_t k = 0; k < b->n && tombola__store_state(s); k++)
+      if (!exclude(s, a->at[i], b->at[k], which)) return true;
+  return false;
+}
+
+static bool can_meet_in(struct tombola__store *s, struct list context, const struct list *a,
+                        const struct tombola__conjuncts *b, int which) {
+  if (!can_meet(s, a, b, which)) return false;
+  const struct list inside = product(s, context, (struct tombola__conjuncts){a->at, a->n}, which);
+  return can_meet(s, &inside, b, which);
+}
+
+/* Exactly one: each part without those others that it doesn't exclude anyway, given the context, which is true too. */
+static struct list of_one_of(struct tombola__store *s, const struct tombola__node *n, int which,
+                             struct list context) {
+  struct list out = {0};
+  struct tombola__conjuncts *const lists = tombola__store_take(s, n->n_parts, sizeof *lists);
+  if (!lists) return out;
+  for (size_t i = 0; i < n->n_parts; i++)
+    lists[i] = alternatives_of(s, n->parts[i], which);
+  for (size_t i = 0; i < n->n_parts && !s->shapes->unknown; i++) {
+    struct list mine = {0};
+    for (size_t k = 0; k < lists[i].n; k++)
+      push(s, &mine, lists[i].at[k]);
+    for (size_t j = 0; j < n->n_parts && mine.n && !s->status; j++)
+      if (j != i && can_meet_in(s, context, &mine, &lists[j], which))
+        mine = product(s, mine, alternatives_of(s, tombola__not(s, n->parts[j]), which), which);
+    for (size_t k = 0; k < mine.n; k++)
+      push(s, &out, mine.at[k]);
+  }
+  tidy(&out);
+  return out;
+}
+
 static struct list of_and(struct tombola__store *s, const struct tombola__node *n, int which) {
   struct list out = {0};
   tombola__formula *const atoms = tombola__store_take(s, n->n_parts + 1, sizeof *atoms);
@@ -353,10 +390,18 @@ static struct list of_and(struct tombola__store *s, const struct tombola__node *
   if (out.n == 0 || n_composites == 0) return out;
   struct tombola__conjuncts *const lists = tombola__store_take(s, n_composites, sizeof *lists);
   if (!lists) return (struct list){0};
+  const struct list context = out;
   size_t n_lists = 0;
   for (size_t i = 0; i < n->n_parts; i++) {
-    if (meaning(tombola__node(s, n->parts[i]), which) != COMPOSITE) continue;
-    const struct tombola__conjuncts l = alternatives_of(s, n->parts[i], which);
+    const struct tombola__node *const part = tombola__node(s, n->parts[i]);
+    if (meaning(part, which) != COMPOSITE) continue;
+    struct tombola__conjuncts l;
+    if (part->kind == TOMBOLA__ONE_OF) {
+      const struct list ways = of_one_of(s, part, which, context);
+      l = (struct tombola__conjuncts){ways.at, ways.n};
+    } else {
+      l = alternatives_of(s, n->parts[i], which);
+    }
     if (l.n == 0) return (struct list){0};
     size_t at = n_lists++;
     for (; at > 0 && lists[at - 1].n > l.n; at--) /* the shortest first: they may rule others out */
@@ -379,35 +424,6 @@ static struct list of_or(struct tombola__store *s, const struct tombola__node *n
   return out;
 }
 
-static bool can_meet(struct tombola__store *s, const struct list *a, const struct tombola__conjuncts *b,
-                     int which) {
-  for (size_t i = 0; i < a->n; i++)
-    for (size_t k = 0; k < b->n && tombola__store_state(s); k++)
-      if (!exclude(s, a->at[i], b->at[k], which)) return true;
-  return false;
-}
-
-/* Exactly one: each part without those others that it doesn't exclude anyway. */
-static struct list of_one_of(struct tombola__store *s, const struct tombola__node *n, int which) {
-  struct list out = {0};
-  struct tombola__conjuncts *const lists = tombola__store_take(s, n->n_parts, sizeof *lists);
-  if (!lists) return out;
-  for (size_t i = 0; i < n->n_parts; i++)
-    lists[i] = alternatives_of(s, n->parts[i], which);
-  for (size_t i = 0; i < n->n_parts && !s->shapes->unknown; i++) {
-    struct list mine = {0};
-    for (size_t k = 0; k < lists[i].n; k++)
-      push(s, &mine, lists[i].at[k]);
-    for (size_t j = 0; j < n->n_parts && mine.n && !s->status; j++)
-      if (j != i && can_meet(s, &mine, &lists[j], which))
-        mine = product(s, mine, alternatives_of(s, tombola__not(s, n->parts[j]), which), which);
-    for (size_t k = 0; k < mine.n; k++)
-      push(s, &out, mine.at[k]);
-  }
-  tidy(&out);
-  return out;
-}
-
 static struct list of_node(struct tombola__store *s, tombola__formula f, int which) {
   const struct tombola__node *const n = tombola__node(s, f);
   struct list out = {0};
@@ -418,7 +434,10 @@ static struct list of_node(struct tombola__store *s, tombola__formula f, int whi
   case COMPOSITE:
     if (n->kind == TOMBOLA__AND) out = of_and(s, n, which);
     if (n->kind == TOMBOLA__OR) out = of_or(s, n, which);
-    if (n->kind == TOMBOLA__ONE_OF) out = of_one_of(s, n, which);
+    if (n->kind == TOMBOLA__ONE_OF) {
+      push(s, &out, of_atoms(s, NULL, 0, which));
+      out = of_one_of(s, n, which, out);
+    }
     break;
   }
   return out;

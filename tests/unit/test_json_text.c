@@ -261,7 +261,7 @@ static void test_names_run_out(void **state) {
   struct tombola__machine *const m = machine_of(two_digits());
   push_text(m, "{\"00\":0");
   for (int i = 1; i < 100; i++) {
-    char text[16];
+    char text[32];
     snprintf(text, sizeof text, ",\"%02d\":0", i);
     /* All names that begin with an earlier digit are there. */
     if (i >= 10) {

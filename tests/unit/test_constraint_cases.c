@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults that constraint engines have had, the cases that need tokens or a clock: D01 (white space and the end), D07
  * (large bounds), D09 (parts of characters). Those about whole texts are in tests/golden/constraint_cases.jsonl. */
-#include "constraint_support.h"
+#include "constraint_group.h"
 
 #include <time.h>
-
-static struct support_words words;
-static tombola_vocabulary *vocabulary;
-static tombola_trie *trie;
 
 static bool bit(const struct tombola_mask *mask, size_t token) {
   return mask->words[token / 32] >> token % 32 & 1;
@@ -223,18 +219,7 @@ static void d09_parts_of_characters(void **state) {
 
 static int set_up(void **state) {
   (void)state;
-  struct support_rng rng = support_rng(71);
-  support_words_fill(&words, &rng);
-  vocabulary = support_vocabulary(&words);
-  trie = support_trie(vocabulary);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tombola_trie_free(trie);
-  tombola_vocabulary_free(vocabulary);
-  return 0;
+  return set_up_words(71);
 }
 
 int main(void) {

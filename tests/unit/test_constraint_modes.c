@@ -2,11 +2,7 @@
 /* What the engines that tombola follows promise of their constraints: rMLX's operations, its free prelude, its table of
  * keywords, its terminal rule; mlxcel's schemas, GBNF, lazy triggers and limits. At the matcher; what a session makes of
  * it is in test_constraint_answers.c. */
-#include "constraint_support.h"
-
-static struct support_words words;
-static tombola_vocabulary *vocabulary;
-static tombola_trie *trie;
+#include "constraint_group.h"
 
 #define SCHEMA(text) support_source(TOMBOLA_GRAMMAR_JSON_SCHEMA, text)
 
@@ -393,18 +389,7 @@ static void errors_are_short_and_clear(void **state) {
 
 static int set_up(void **state) {
   (void)state;
-  struct support_rng rng = support_rng(72);
-  support_words_fill(&words, &rng);
-  vocabulary = support_vocabulary(&words);
-  trie = support_trie(vocabulary);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tombola_trie_free(trie);
-  tombola_vocabulary_free(vocabulary);
-  return 0;
+  return set_up_words(72);
 }
 
 int main(void) {

@@ -2,13 +2,9 @@
 /* Arrays whose items are compared: those that need two equal items (not uniqueItems), which is exact, and unique arrays
  * of objects and arrays, where an item may have no choice but to be one that is there: then a mask allows at least
  * every token that can be completed, a dead end is a status, and going back gets out of it. */
-#include "constraint_support.h"
+#include "constraint_group.h"
 
 #include <stdbool.h>
-
-static struct support_words words;
-static tombola_vocabulary *vocabulary;
-static tombola_trie *trie;
 
 struct place {
   tombola_matcher *m;
@@ -227,18 +223,7 @@ static void going_back_gets_through(void **state) {
 
 static int set_up(void **state) {
   (void)state;
-  struct support_rng rng = support_rng(72);
-  support_words_fill(&words, &rng);
-  vocabulary = support_vocabulary(&words);
-  trie = support_trie(vocabulary);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tombola_trie_free(trie);
-  tombola_vocabulary_free(vocabulary);
-  return 0;
+  return set_up_words(72);
 }
 
 int main(void) {

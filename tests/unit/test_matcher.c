@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matchers: masks against every token tried byte by byte, going on and back, end tokens and special ones, and what may
  * not be done. */
-#include "constraint_support.h"
-
-static struct support_words words;
-static tombola_vocabulary *vocabulary;
-static tombola_trie *trie;
+#include "constraint_group.h"
 
 static bool bit(const struct tombola_mask *mask, size_t token) {
   return mask->words[token / 32] >> token % 32 & 1;
@@ -446,18 +442,7 @@ static void test_warm(void **state) {
 
 static int set_up(void **state) {
   (void)state;
-  struct support_rng rng = support_rng(60);
-  support_words_fill(&words, &rng);
-  vocabulary = support_vocabulary(&words);
-  trie = support_trie(vocabulary);
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  tombola_trie_free(trie);
-  tombola_vocabulary_free(vocabulary);
-  return 0;
+  return set_up_words(60);
 }
 
 int main(void) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/regex/regex.h"
 
 #define DEFAULT_WHITESPACE ((size_t)64)
@@ -25,23 +26,10 @@ struct compiling {
 
 /* ---- checking ---- */
 
-/* Well-formed UTF-8 (Unicode 15, table 3-7). */
 static bool is_utf8(const char *text, size_t length) {
-  const uint8_t *const b = (const uint8_t *)text;
-  for (size_t i = 0; i < length;) {
-    if (b[i] < 0x80) {
-      i++;
-      continue;
-    }
-    if (b[i] < 0xC2 || b[i] > 0xF4) return false;
-    const size_t size = b[i] < 0xE0 ? 2 : b[i] < 0xF0 ? 3 : 4;
-    const uint8_t low = b[i] == 0xE0 ? 0xA0 : b[i] == 0xF0 ? 0x90 : 0x80;
-    const uint8_t high = b[i] == 0xED ? 0x9F : b[i] == 0xF4 ? 0x8F : 0xBF;
-    if (size > length - i || b[i + 1] < low || b[i + 1] > high) return false;
-    for (size_t k = 2; k < size; k++)
-      if (b[i + k] >> 6 != 2) return false;
-    i += size;
-  }
+  uint32_t point;
+  for (size_t i = 0, n; i < length; i += n)
+    if (!(n = tombola__utf8_read(text + i, length - i, &point))) return false;
   return true;
 }
 

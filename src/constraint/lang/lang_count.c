@@ -3,6 +3,7 @@
  * has texts, so that a cycle means that there is no end of them. */
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/lang/lang_terms.h"
 
 #define NONE TOMBOLA__LANG_NONE
@@ -128,14 +129,7 @@ static bool append(struct tombola__store *s, struct text *t, uint32_t code_point
   const bool done = tombola__terms_room(s, &bytes, t->length + 4, &t->room, 1);
   t->bytes = bytes;
   if (!done) return false;
-  const uint32_t c = code_point;
-  char *const out = t->bytes + t->length;
-  size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  for (size_t i = n - 1; i > 0; i--)
-    out[i] = (char)(0x80 | (c >> 6 * (n - 1 - i) & 0x3F));
-  static const uint32_t heads[] = {0, 0xC0, 0xE0, 0xF0};
-  out[0] = (char)(heads[n - 1] | c >> 6 * (n - 1));
-  t->length += n;
+  t->length += tombola__utf8_write(code_point, t->bytes + t->length);
   return true;
 }
 

@@ -6,6 +6,7 @@
  * with ! in front any other token: they match whole tokens, and never a part of one, or bytes. */
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/machine/rules.h"
 #include "constraint/machine/token.h"
 
@@ -213,23 +214,9 @@ static uint32_t escape(struct parser *p) {
 
 /* A well-formed character of the source. */
 static uint32_t plain(struct parser *p) {
-  const unsigned char lead = peek(p);
-  const unsigned length = lead < 0x80   ? 1
-                          : lead < 0xC2 ? 0
-                          : lead < 0xE0 ? 2
-                          : lead < 0xF0 ? 3
-                          : lead < 0xF5 ? 4
-                                        : 0;
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  uint32_t value = length > 1 ? lead & (0x7Fu >> length) : lead;
-  bool good = length > 0 && length <= p->length - p->at && (lead || p->at < p->length);
-  for (unsigned i = 1; good && i < length; i++) {
-    const unsigned char c = (unsigned char)p->text[p->at + i];
-    good = (c & 0xC0) == 0x80;
-    value = value << 6 | (c & 0x3F);
-  }
-  if (!good || value < least[length] || value > TOMBOLA__LAST_CODE_POINT ||
-      (value >= 0xD800 && value < 0xE000)) {
+  uint32_t value = 0;
+  const size_t length = tombola__utf8_read(p->text + p->at, p->length - p->at, &value);
+  if (!length) {
     expected(p, "expected UTF-8");
     return 0;
   }
@@ -252,13 +239,7 @@ static bool append_utf8(struct parser *p, uint32_t c) {
     if (!literal) return false;
     p->literal = literal;
   }
-  char *const out = p->literal + p->literal_length;
-  const unsigned length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
-  for (unsigned i = length; i-- > 1; c >>= 6)
-    out[i] = (char)(0x80 | (c & 0x3F));
-  out[0] = (char)(lead[length] | c);
-  p->literal_length += length;
+  p->literal_length += tombola__utf8_write(c, p->literal + p->literal_length);
   return true;
 }
 

@@ -4,6 +4,7 @@
  * again: declared ones have a bit; of undeclared ones the languages that would run out are looked at. */
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/lang/lang_terms.h"
 #include "constraint/machine/json.h"
 
@@ -17,18 +18,12 @@ static uint32_t range_hi(const struct tombola__thread *t) {
 
 /* ---- declared names ---- */
 
-static unsigned utf8_length(uint32_t point) {
-  return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-}
-
 /* The code point at a byte of a name, + 1; 0 at its end. */
 static uint32_t point_at(const struct tombola__name *name, size_t at) {
   if (at >= name->length) return 0;
-  const uint8_t *const p = (const uint8_t *)name->text + at;
-  if (p[0] < 0x80) return p[0] + 1u;
-  if (p[0] < 0xE0) return ((p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu)) + 1;
-  if (p[0] < 0xF0) return ((p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu)) + 1;
-  return ((p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu)) + 1;
+  uint32_t point = 0;
+  tombola__utf8_read(name->text + at, name->length - at, &point);
+  return point + 1;
 }
 
 /* The first name of lo to hi whose code point at `at` is `point` or more. UTF-8 sorts as code points do. */
@@ -226,7 +221,7 @@ static void key_point(struct tombola__machine *m, const struct tombola__thread *
   next.phase &= TOMBOLA__JSON_RIVAL;
   next.b = next.c = 0;
   next.d = narrowed(names, t, (struct tombola__range){point, point});
-  next.e = next.d ? t->e + utf8_length(point) : 0;
+  next.e = next.d ? t->e + tombola__utf8_length(point) : 0;
   extra_step(m, names, &next, point);
   if (next.d || next.a != TOMBOLA__LANG_NONE) tombola__machine_emit(m, &next);
 }

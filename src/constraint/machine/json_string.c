@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Strings of JSON texts. Their languages are about code points; the bytes are UTF-8 (without overlong forms and
  * surrogates) and escapes. A code point of which some bytes are read is the range of those that it can still be. */
+#include "constraint/code_point.h"
 #include "constraint/machine/json.h"
 
 #define LAST_BMP   0xFFFFu
@@ -198,29 +199,6 @@ void tombola__json_decode(enum tombola_spelling spelling, const struct tombola__
 
 /* ---- the text of a string that has been read ---- */
 
-static size_t put_utf8(uint32_t point, char *out) {
-  if (point < 0x80) {
-    out[0] = (char)point;
-    return 1;
-  }
-  if (point < 0x800) {
-    out[0] = (char)(0xC0 | point >> 6);
-    out[1] = (char)(0x80 | (point & 0x3F));
-    return 2;
-  }
-  if (point <= LAST_BMP) {
-    out[0] = (char)(0xE0 | point >> 12);
-    out[1] = (char)(0x80 | (point >> 6 & 0x3F));
-    out[2] = (char)(0x80 | (point & 0x3F));
-    return 3;
-  }
-  out[0] = (char)(0xF0 | point >> 18);
-  out[1] = (char)(0x80 | (point >> 12 & 0x3F));
-  out[2] = (char)(0x80 | (point >> 6 & 0x3F));
-  out[3] = (char)(0x80 | (point & 0x3F));
-  return 4;
-}
-
 size_t tombola__json_decoded(const uint8_t *text, size_t length, char *out) {
   struct tombola__thread t = {.phase = TOMBOLA__JSON_PLAIN};
   struct tombola__json_step step;
@@ -230,7 +208,7 @@ size_t tombola__json_decoded(const uint8_t *text, size_t length, char *out) {
     t.phase = (uint16_t)step.phase;
     t.b = step.b;
     t.c = step.c;
-    if (step.phase == TOMBOLA__JSON_PLAIN) n += put_utf8(step.point, out + n);
+    if (step.phase == TOMBOLA__JSON_PLAIN) n += tombola__utf8_write(step.point, out + n);
   }
   return n;
 }

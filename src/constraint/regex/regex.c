@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/regex/regex_ast.h"
 
 #define MOST_REPEATS INT32_MAX
@@ -51,37 +52,16 @@ bool tombola__regex_take(parser *p, char c) {
   return true;
 }
 
-/* 0 when no character is well-formed there (Unicode 15, table 3-7), else its length. */
-static size_t decode(const char *text, size_t length, uint32_t *code_point) {
-  static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-  const unsigned char lead = (unsigned char)text[0];
-  const size_t n = lead < 0x80   ? 1
-                   : lead < 0xC2 ? 0
-                   : lead < 0xE0 ? 2
-                   : lead < 0xF0 ? 3
-                   : lead < 0xF5 ? 4
-                                 : 0;
-  if (!n || n > length) return 0;
-  uint32_t c = n == 1 ? lead : lead & (0x7Fu >> n);
-  for (size_t i = 1; i < n; i++) {
-    const unsigned char byte = (unsigned char)text[i];
-    if ((byte & 0xC0) != 0x80) return 0;
-    c = c << 6 | (byte & 0x3Fu);
-  }
-  *code_point = c;
-  return c < least[n] || c > TOMBOLA__LAST_CODE_POINT || (c >= 0xD800 && c <= 0xDFFF) ? 0 : n;
-}
-
 uint32_t tombola__regex_next(parser *p) {
   uint32_t c = 0;
-  p->at += decode(p->text + p->at, p->length - p->at, &c);
+  p->at += tombola__utf8_read(p->text + p->at, p->length - p->at, &c);
   return c;
 }
 
 static bool check_utf8(parser *p) {
   for (size_t at = 0, n; at < p->length; at += n) {
     uint32_t c;
-    n = decode(p->text + at, p->length - at, &c);
+    n = tombola__utf8_read(p->text + at, p->length - at, &c);
     if (!n) return tombola__regex_error(p, TOMBOLA_FORMAT, at, "not UTF-8");
   }
   return true;

@@ -5,6 +5,7 @@
  * and \b only through three cases, and each has its language. */
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/regex/regex.h"
 #include "constraint/regex/regex_ast.h"
 
@@ -57,23 +58,11 @@ static bool literal(const node *n) {
   return true;
 }
 
-static size_t encode(uint32_t c, char *out) {
-  if (c < 0x80) {
-    out[0] = (char)c;
-    return 1;
-  }
-  const size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-  for (size_t i = n; i-- > 1; c >>= 6)
-    out[i] = (char)(0x80 | (c & 0x3F));
-  out[0] = (char)((0xF00u >> n & 0xF0) | c);
-  return n;
-}
-
 static size_t spell(const node *n, char *out) {
-  if (n->kind == TOMBOLA__REGEX_SET) return encode(n->ranges[0].lo, out);
+  if (n->kind == TOMBOLA__REGEX_SET) return tombola__utf8_write(n->ranges[0].lo, out);
   size_t length = 0;
   for (const node *c = n->first; c; c = c->next)
-    length += encode(c->ranges[0].lo, out + length);
+    length += tombola__utf8_write(c->ranges[0].lo, out + length);
   return length;
 }
 
@@ -120,7 +109,7 @@ static tombola__lang plain(struct maker *m, node *n) {
   n->lang = TOMBOLA__LANG_EMPTY;
   if (single(n)) {
     char text[4];
-    n->lang = tombola__lang_text(m->s, text, encode(n->ranges[0].lo, text));
+    n->lang = tombola__lang_text(m->s, text, tombola__utf8_write(n->ranges[0].lo, text));
   } else if (n->kind == TOMBOLA__REGEX_SET)
     n->lang = tombola__lang_set(m->s, n->ranges, n->n);
   else if (n->kind == TOMBOLA__REGEX_REPEAT)

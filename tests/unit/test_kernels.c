@@ -26,7 +26,8 @@ enum content {
   CONTENTS
 };
 
-enum mask_kind { NO_MASK, ANY_MASK, FEW_MASK, FULL_MASK, EMPTY_MASK, MASKS };
+/* BLOCKS: some whole blocks are allowed, some banned, the others are mixed. */
+enum mask_kind { NO_MASK, ANY_MASK, FEW_MASK, BLOCKS_MASK, FULL_MASK, EMPTY_MASK, MASKS };
 
 static const struct tombola__kernels *scalar, *sets[2];
 static size_t set_count;
@@ -101,6 +102,10 @@ static const uint32_t *make_mask(struct support_rng *rng, size_t n, enum mask_ki
   for (size_t i = 0; i < words; i++) {
     mask[i] = kind == EMPTY_MASK ? 0 : kind == FULL_MASK ? UINT32_MAX : support_u32(rng);
     if (kind == FEW_MASK) mask[i] &= support_u32(rng) & support_u32(rng) & support_u32(rng);
+  }
+  for (size_t b = 0; kind == BLOCKS_MASK && b < words / 2; b++) {
+    const size_t which = support_below(rng, 3);
+    if (which < 2) mask[2 * b] = mask[2 * b + 1] = which ? UINT32_MAX : 0;
   }
   if (kind == EMPTY_MASK && n % 32) mask[words - 1] = support_u32(rng) << n % 32;
   return mask;

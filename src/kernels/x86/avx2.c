@@ -11,6 +11,7 @@
 #include <cpuid.h>
 #include <float.h>
 #include <immintrin.h>
+#include <string.h>
 
 #define AVX2        __attribute__((target("avx2,fma,f16c,popcnt")))
 #define AVX2_INLINE __attribute__((target("avx2,fma,f16c,popcnt"), always_inline))
@@ -20,6 +21,13 @@
 /* The bits of the eight tokens of vector k of block b: x86 is little-endian, so they are one byte of the words. */
 static inline AVX2_INLINE unsigned mask_byte(const uint32_t *mask, size_t b, size_t k) {
   return ((const unsigned char *)mask)[8 * b + k];
+}
+
+/* Those of all of block b. */
+static inline AVX2_INLINE uint64_t mask_block(const uint32_t *mask, size_t b) {
+  uint64_t bits;
+  memcpy(&bits, mask + 2 * b, sizeof bits);
+  return bits;
 }
 
 /* x with -inf where the bit isn't set. The shift brings each lane's own bit to the sign, which is what the blend

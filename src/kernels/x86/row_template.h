@@ -13,7 +13,7 @@ static inline AVX2_INLINE __m256 NAME(load_vector)(const void *data, const uint3
 
 /* The lanewise maxima of a full block; *nan collects lanes in which a NaN was seen. Two vectors share a comparison,
  * since "unordered" holds if either is NaN. */
-static inline AVX2_INLINE __m256 NAME(block_lanes)(const void *data, const uint32_t *mask, size_t b, __m256 *nan) {
+static inline AVX2_INLINE __m256 NAME(lanes_of_block)(const void *data, const uint32_t *mask, size_t b, __m256 *nan) {
   __m256 x0 = NAME(load_vector)(data, mask, b, 0), x1 = NAME(load_vector)(data, mask, b, 1);
   __m256 x2 = NAME(load_vector)(data, mask, b, 2), x3 = NAME(load_vector)(data, mask, b, 3);
   __m256 x4 = NAME(load_vector)(data, mask, b, 4), x5 = NAME(load_vector)(data, mask, b, 5);
@@ -24,6 +24,15 @@ static inline AVX2_INLINE __m256 NAME(block_lanes)(const void *data, const uint3
   __m256 m0 = _mm256_max_ps(_mm256_max_ps(x0, x1), _mm256_max_ps(x2, x3));
   __m256 m1 = _mm256_max_ps(_mm256_max_ps(x4, x5), _mm256_max_ps(x6, x7));
   return _mm256_max_ps(m0, m1);
+}
+
+/* The same where most blocks of a mask have all tokens or none, as those of constraints have. */
+static inline AVX2_INLINE __m256 NAME(block_lanes)(const void *data, const uint32_t *mask, size_t b, __m256 *nan) {
+  if (!mask) return NAME(lanes_of_block)(data, NULL, b, nan);
+  uint64_t allowed = mask_block(mask, b);
+  if (allowed == UINT64_MAX) return NAME(lanes_of_block)(data, NULL, b, nan);
+  if (allowed == 0) return _mm256_set1_ps(-__builtin_inff());
+  return NAME(lanes_of_block)(data, mask, b, nan);
 }
 
 static inline AVX2_INLINE int NAME(block_max_any)(const struct tombola_row *row, const uint32_t *mask, float *maxima) {

@@ -43,6 +43,11 @@ void chat_ask(struct chat *chat, const char *question) {
   else
     conversation_ask_again(&chat->conversation, &chat->engine, &turn);
   turn_report(&turn, &chat->engine);
+  if (turn_is_cut(&turn)) {
+    char cut[160];
+    turn_say_cut(&turn, cut, sizeof(cut));
+    note("%s", cut);
+  }
   add_totals(&chat->totals, &turn);
   if (turn.end == TURN_INTERRUPTED)
     note(question ? "there is no answer, so the question is not part of the conversation"
@@ -84,6 +89,17 @@ static void take_line(struct chat *chat, const char *line, size_t length) {
   }
 }
 
+/* Ctrl-C at the prompt drops the line, and a text between """ and """ as far as it came; with nothing typed it leaves. */
+static void take_interrupt(struct chat *chat, size_t length) {
+  if (length == 0 && !chat->in_block) {
+    chat->exit_status = EXIT_INTERRUPTED;
+    chat->leaves = true;
+  }
+  chat->in_block = false;
+  text_cut(&chat->block, 0);
+  line_prompt(">>> ");
+}
+
 /* Returns how the last line came. */
 static enum line_result converse(struct chat *chat) {
   const char *line;
@@ -93,8 +109,12 @@ static enum line_result converse(struct chat *chat) {
     result = line_read(&line, &length);
     if (result == LINE_FAILED)
       chat->exit_status = complain("cannot read standard input: %s", strerror(errno));
-    if (result != LINE_READ) break;
-    take_line(chat, line, length);
+    if (result == LINE_INTERRUPTED)
+      take_interrupt(chat, length);
+    else if (result == LINE_READ)
+      take_line(chat, line, length);
+    else
+      break;
   }
   return result;
 }

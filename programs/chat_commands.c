@@ -178,7 +178,7 @@ static void chat_help(struct chat *chat, const char *rest) {
     fprintf(stderr, "  %-16s %-11s %s\n", name, table[i].aliases, table[i].help);
   }
   fprintf(stderr,
-          "  Ctrl-C stops an answer; at the prompt it leaves.%s Tab completes a command.\n"
+          "  Ctrl-C stops an answer, drops a line; with nothing typed it leaves.%s Tab completes a command.\n"
           "  \"\"\" begins and ends a text of several lines. A line that begins with a space is never a command.\n",
           chat_empty_line_quits(chat) ? " An empty line leaves." : "");
 }

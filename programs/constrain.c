@@ -47,9 +47,56 @@ static bool is_schema_text(const char *text) {
   return *text == '{' || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
 
-static int count_kinds(const struct options *options) {
-  return options->json_object + (options->json_schema != NULL) + (options->regex != NULL) +
-         (options->grammar != NULL) + (options->grammar_file != NULL) + (options->n_choices > 0);
+/* The flag of each kind of constraint, and whether the options have it. */
+static const char *flag_at(const struct options *options, size_t i, bool *given) {
+  static const char *const flags[] = {"--json-object", "--json-schema", "--json-schema-file", "--regex",
+                                      "--choice",      "--grammar",     "--grammar-file"};
+  const bool has[] = {
+      options->json_object,         options->json_schema != NULL, options->json_schema_file != NULL,
+      options->regex != NULL,       options->n_choices > 0,       options->grammar != NULL,
+      options->grammar_file != NULL};
+  if (i >= sizeof flags / sizeof flags[0]) return NULL;
+  *given = has[i];
+  return flags[i];
+}
+
+static size_t count_kinds(const struct options *options) {
+  size_t count = 0;
+  bool given;
+  for (size_t i = 0; flag_at(options, i, &given); i++)
+    count += given;
+  return count;
+}
+
+static const char *flag_of(const struct options *options) {
+  const char *flag;
+  bool given;
+  for (size_t i = 0; (flag = flag_at(options, i, &given)); i++)
+    if (given) return flag;
+  return "";
+}
+
+/* A flag that has nothing to act on is a mistake; what a variable or a preset says waits for an answer that it is for. */
+static int check_needless(const struct options *options) {
+  static const char *const names[] = {"json-whitespace", "json-spelling", "json-order",
+                                      "json-format",     "json-nullable", "json-lenient"};
+  if (options->json_object || options->json_schema || options->json_schema_file) return EXIT_OK;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const size_t index = option_find(names[i], strlen(names[i]), 2, options->command->bit);
+    if (index != SIZE_MAX && options->origins[index] == ORIGIN_FLAG)
+      return complain_usage("--%s needs --json-schema or --json-object", names[i]);
+  }
+  return EXIT_OK;
+}
+
+int constrain_check(const struct options *options) {
+  const size_t kinds = count_kinds(options);
+  if (kinds > 1)
+    return complain_usage("an answer has one constraint: give one of --json-object, --json-schema, "
+                          "--json-schema-file, --regex, --grammar, --grammar-file and --choice");
+  if (kinds == 1 && options->context_shift)
+    return complain_usage("%s doesn't go together with --context-shift", flag_of(options));
+  return check_needless(options);
 }
 
 /* The source, whose text may be in `file`. */
@@ -60,9 +107,11 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
   constrain_json_options(options, source);
   if (options->json_object) {
     source->kind = TOMBOLA_GRAMMAR_JSON_OBJECT;
-  } else if (options->json_schema) {
+  } else if (options->json_schema || options->json_schema_file) {
     source->kind = TOMBOLA_GRAMMAR_JSON_SCHEMA;
-    *(is_schema_text(options->json_schema) ? &text : &path) = options->json_schema;
+    const bool is_text = options->json_schema && is_schema_text(options->json_schema);
+    path = options->json_schema_file;
+    if (options->json_schema) *(is_text ? &text : &path) = options->json_schema;
   } else if (options->regex) {
     source->kind = TOMBOLA_GRAMMAR_REGEX;
     text = options->regex;
@@ -87,28 +136,12 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
   return EXIT_OK;
 }
 
-static const char *flag_of(const struct options *options) {
-  return options->json_object    ? "--json-object"
-         : options->json_schema  ? "--json-schema"
-         : options->regex        ? "--regex"
-         : options->n_choices    ? "--choice"
-         : options->grammar      ? "--grammar"
-         : options->grammar_file ? "--grammar-file"
-                                 : "";
-}
-
 int constrain_make(struct engine *engine) {
   const struct options *options = engine->options;
   struct tombola_grammar_source source;
   struct text file = {NULL, 0, 0};
   struct tombola_error error = {0};
-  const int kinds = count_kinds(options);
-  if (kinds == 0) return EXIT_OK;
-  if (kinds > 1)
-    return complain_usage("an answer has one constraint: give one of --json-object, --json-schema, --regex, "
-                          "--grammar, --grammar-file and --choice");
-  if (options->context_shift)
-    return complain_usage("%s doesn't go together with --context-shift", flag_of(options));
+  if (count_kinds(options) == 0) return EXIT_OK;
   int exit_status = make_source(options, &source, &file);
   enum tombola_status status = TOMBOLA_OK;
   if (exit_status == EXIT_OK)
@@ -127,6 +160,24 @@ int constrain_make(struct engine *engine) {
   if (tombola_matcher_may_backtrack(engine->matcher))
     note("this schema may need to take back what was generated: the answer comes a little later");
   return EXIT_OK;
+}
+
+/* Tokens of a stop string are part of what the matcher has read, and no part of the answer. */
+static bool is_whole_text(const struct engine *engine, const struct text *answer) {
+  tombola_matcher *matcher;
+  size_t read;
+  if (tombola_matcher_new(engine->grammar, NULL, &matcher, NULL) != TOMBOLA_OK) return false;
+  const bool whole = tombola_matcher_accept_bytes(matcher, answer->length ? answer->data : "", answer->length,
+                                                  &read, NULL) == TOMBOLA_OK &&
+                     tombola_matcher_is_complete(matcher);
+  tombola_matcher_free(matcher);
+  return whole;
+}
+
+bool constrain_is_whole(const struct engine *engine, const struct text *answer, enum tombola_stop stop) {
+  if (!engine->matcher || stop == TOMBOLA_STOP_END_TOKEN) return true;
+  if (stop == TOMBOLA_STOP_STOP_STRING) return is_whole_text(engine, answer);
+  return tombola_matcher_is_complete(engine->matcher);
 }
 
 void constrain_free(struct engine *engine) {

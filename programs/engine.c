@@ -226,11 +226,13 @@ static void introduce(const struct engine *engine, const char *path) {
 
 int engine_start(struct engine *engine, struct options *options) {
   char path[PATH_SIZE];
-  const char *model = find_model(options, path);
+  const char *model;
   struct tombola_error error = {0};
   enum tombola_status status;
-  int exit_status;
+  int exit_status = constrain_check(options);
   *engine = (struct engine){.options = options};
+  if (exit_status != EXIT_OK) return exit_status;
+  model = find_model(options, path);
   if (!model) return EXIT_FAILED;
   exit_status = load(engine, model, &engine->model);
   if (exit_status != EXIT_OK) return exit_status;

@@ -34,6 +34,7 @@ struct turn {
   size_t n_records;
   struct tombola_logprob *likely;
   size_t n_likely;
+  bool whole;     /* under a constraint: a whole text of it, not cut; else true */
   double seconds; /* of the whole generation */
   struct tombola_generation_stats stats;
 };
@@ -62,6 +63,12 @@ char *token_json(const struct tombola_token_event *event, const struct engine *e
 
 /* Why the answer ended, the precise cause. */
 const char *turn_stop_reason(const struct turn *turn);
+
+/* Whether a limit cut an answer that its constraint wanted more of; a stop string is no limit. */
+bool turn_is_cut(const struct turn *turn);
+
+/* The same in words, for a message. */
+void turn_say_cut(const struct turn *turn, char *text, size_t size);
 
 /* The statistics on standard error. */
 void turn_report(const struct turn *turn, const struct engine *engine);

@@ -125,6 +125,9 @@ static struct {
   bool after_return; /* the line feed that follows is the same line end */
 } paste;
 
+static bool dropping; /* after Ctrl-C: the editor is being told that the line ends */
+static bool was_empty;
+
 /* Waits for a key. A signal that comes between the last look at its flag and the wait must not be slept over, so it is
  * let in only while pselect waits. */
 static bool await_key(void) {
@@ -134,10 +137,11 @@ static bool await_key(void) {
   sigemptyset(&blocked);
   sigaddset(&blocked, SIGCONT);
   sigaddset(&blocked, SIGWINCH);
+  sigaddset(&blocked, SIGINT);
   sigprocmask(SIG_BLOCK, &blocked, &before);
   FD_ZERO(&input);
   FD_SET(STDIN_FILENO, &input);
-  if (resized || continued)
+  if (resized || continued || interrupted())
     errno = EINTR;
   else
     came = pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &before) > 0;
@@ -263,6 +267,19 @@ static bool complete(EditLine *editor) {
   return true;
 }
 
+/* After Ctrl-C the line ends, for the editor, which is the one way out of all of its modes; its text is dropped later. */
+static int drop_line(EditLine *editor, wchar_t *character) {
+  if (!dropping) {
+    const LineInfo *info = el_line(editor);
+    was_empty = info->lastchar == info->buffer;
+    paste.count = 0;
+    fputs("^C", reader.shown);
+  }
+  dropping = true;
+  *character = L'\n';
+  return 1;
+}
+
 /* Reads one character. libedit's own function reads on after a signal, so Ctrl-C would have to be pressed
  * twice. */
 static int read_character(EditLine *editor, wchar_t *character) {
@@ -272,6 +289,7 @@ static int read_character(EditLine *editor, wchar_t *character) {
     char byte;
     size_t used;
     ssize_t got = read_byte(&byte);
+    if (got < 0 && errno == EINTR && interrupted()) return drop_line(editor, character);
     if (got < 0 && errno == EINTR) {
       after_signal(editor);
       continue;
@@ -319,9 +337,16 @@ static enum line_result read_edited(const char **line, size_t *length) {
   const char *got;
   char *copy;
   errno = 0;
+  dropping = false;
+  interrupt_set(INTERRUPT_STOPS);
   prepare_terminal(reader.editor);
   got = el_gets(reader.editor, &count);
   prepare_terminal(reader.editor);
+  interrupt_set(INTERRUPT_LEAVES);
+  if (dropping) {
+    *length = was_empty ? 0 : 1;
+    return LINE_INTERRUPTED;
+  }
   if (!got || count <= 0) return count < 0 && errno ? LINE_FAILED : LINE_END;
   copy = realloc(reader.line, (size_t)count + 1);
   if (!copy) return LINE_FAILED;

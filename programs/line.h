@@ -9,8 +9,9 @@
 
 enum line_result {
   LINE_READ,
-  LINE_END,   /* end of input, Ctrl-D */
-  LINE_FAILED /* errno says why */
+  LINE_INTERRUPTED, /* Ctrl-C; *length is 0 when nothing had been typed */
+  LINE_END,         /* end of input, Ctrl-D */
+  LINE_FAILED       /* errno says why */
 };
 
 /* Whether a person sits there: standard input is a terminal, and so is where the prompt is shown. */
@@ -22,8 +23,9 @@ bool line_start(const char *prompt, const char *const *words);
 void line_prompt(const char *prompt); /* another one */
 void line_stop(void);
 
-/* The next line without its end; Ctrl-C meanwhile leaves the process with status 130. The line is
- * NUL-terminated, valid until the next call. *length counts a NUL in it as well. */
+/* The next line without its end. The line is NUL-terminated, valid until the next call. *length counts a NUL in it as
+ * well. Where lines are edited Ctrl-C drops what was typed; elsewhere, where that can't be known, it leaves the process
+ * with status 130. */
 enum line_result line_read(const char **line, size_t *length);
 
 #endif

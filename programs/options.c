@@ -264,13 +264,20 @@ static int apply_dialect(struct options *options, const struct assignments *assi
   return status == TOMBOLA_OK ? EXIT_OK : complain_error(status, &error);
 }
 
+static bool is_one_of(const char *name, const char *const *names) {
+  while (*names && strcmp(*names, name) != 0)
+    names++;
+  return *names != NULL;
+}
+
 /* Options of which one takes the place of the other. */
 static bool are_rivals(const struct option *a, const struct option *b) {
-  static const char *const pairs[][2] = {{"prompt", "file"}, {"draft-model", "prompt-lookup"}};
-  for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-    if ((strcmp(a->name, pairs[i][0]) == 0 && strcmp(b->name, pairs[i][1]) == 0) ||
-        (strcmp(a->name, pairs[i][1]) == 0 && strcmp(b->name, pairs[i][0]) == 0))
-      return true;
+  static const char *const groups[][8] = {
+      {"prompt", "file"},
+      {"draft-model", "prompt-lookup"},
+      {"json-object", "json-schema", "json-schema-file", "regex", "grammar", "grammar-file", "choice"}};
+  for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+    if (is_one_of(a->name, groups[i]) && is_one_of(b->name, groups[i])) return strcmp(a->name, b->name) != 0;
   return false;
 }
 

@@ -13,7 +13,7 @@
 #include <tombola/tombola.h>
 
 /* Exit statuses. */
-enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INCOMPLETE = 3, EXIT_INTERRUPTED = 130 };
 
 struct options;
 
@@ -112,9 +112,10 @@ struct options {
   const char *think_open, *think_close;
   bool hide_thinking;
 
-  /* The constraint of an answer: one of the first six. */
+  /* The constraint of an answer: one of the first seven. */
   bool json_object;
   const char *json_schema; /* a file, or the schema itself */
+  const char *json_schema_file;
   const char *regex, *grammar, *grammar_file;
   struct tombola_bytes *choices; /* owned, their texts too */
   size_t n_choices;

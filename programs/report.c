@@ -26,6 +26,15 @@ const char *turn_stop_reason(const struct turn *turn) {
   return turn->end == TURN_STOPPED ? "interrupted" : tombola_stop_name(turn->stats.stop);
 }
 
+bool turn_is_cut(const struct turn *turn) {
+  return turn->end == TURN_ANSWERED && !turn->whole && turn->stats.stop != TOMBOLA_STOP_STOP_STRING;
+}
+
+void turn_say_cut(const struct turn *turn, char *text, size_t size) {
+  snprintf(text, size, "the answer is not complete under its constraint: %s ended it at %zu tokens",
+           turn_stop_reason(turn), turn->stats.generated);
+}
+
 double turn_text_seconds(const struct turn *turn) {
   const struct tombola_generation_stats *stats = &turn->stats;
   double rest = turn->seconds - stats->prefill_seconds - stats->decode_seconds - stats->sample_seconds -

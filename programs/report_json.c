@@ -22,8 +22,10 @@ static bool add_speculation(yyjson_mut_doc *doc, yyjson_mut_val *stats,
          yyjson_mut_obj_add_real(doc, object, "draft_seconds", speculation->draft_seconds);
 }
 
-static bool add_constraint(yyjson_mut_doc *doc, yyjson_mut_val *stats, const struct tombola_generation_stats *from) {
-  return yyjson_mut_obj_add_real(doc, stats, "constraint_seconds", from->constraint_seconds) &&
+static bool add_constraint(yyjson_mut_doc *doc, yyjson_mut_val *stats, const struct turn *turn) {
+  const struct tombola_generation_stats *from = &turn->stats;
+  return yyjson_mut_obj_add_bool(doc, stats, "complete", turn->whole) &&
+         yyjson_mut_obj_add_real(doc, stats, "constraint_seconds", from->constraint_seconds) &&
          yyjson_mut_obj_add_uint(doc, stats, "jumped_tokens", from->jumped) &&
          yyjson_mut_obj_add_uint(doc, stats, "dead_ends", from->dead_ends);
 }
@@ -47,7 +49,7 @@ static bool add_stats(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct tu
          yyjson_mut_obj_add_real(doc, object, "sample_seconds", stats->sample_seconds) &&
          yyjson_mut_obj_add_real(doc, object, "text_seconds", turn_text_seconds(turn)) &&
          yyjson_mut_obj_add_real(doc, object, "total_seconds", turn->seconds) &&
-         (!engine->matcher || add_constraint(doc, object, stats)) &&
+         (!engine->matcher || add_constraint(doc, object, turn)) &&
          (!engine->speculation || add_speculation(doc, object, &stats->speculation));
 }
 

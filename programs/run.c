@@ -71,6 +71,12 @@ static int answer(struct engine *engine, const char *prompt) {
   conversation_ask(&conversation, engine, prompt, &turn);
   exit_status = turn.exit_status;
   if (engine->options->json && turn.end <= TURN_STOPPED) exit_status = print_json(&turn, engine);
+  if (turn_is_cut(&turn)) {
+    char cut[160];
+    turn_say_cut(&turn, cut, sizeof(cut));
+    complain("%s", cut);
+    if (exit_status == EXIT_OK) exit_status = EXIT_INCOMPLETE;
+  }
   turn_report(&turn, engine);
   turn_free(&turn);
   conversation_free(&conversation);

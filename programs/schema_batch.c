@@ -22,7 +22,7 @@ struct line {
 static bool refuse(struct line *line, const char *param, const char *message) {
   line->error = (struct tombola_error){.status = TOMBOLA_INVALID_ARGUMENT};
   snprintf(line->error.param, sizeof line->error.param, "%s", param);
-  snprintf(line->error.message, sizeof line->error.message, "%s: %s", param, message);
+  snprintf(line->error.message, sizeof line->error.message, "%s%s%s", param, *param ? ": " : "", message);
   return false;
 }
 
@@ -54,14 +54,15 @@ static bool read_options(struct line *line, yyjson_val *root) {
   static const char *const spellings[] = {"any", "plain", NULL};
   static const char *const orders[] = {"any", "declared", NULL};
   static const char *const known[] = {"schema",  "format",   "refs",      "whitespace", "spelling", "order",
-                                      "lenient", "nullable", "instances", "texts",      NULL};
+                                      "lenient", "nullable", "instances", "texts",      "id",       NULL};
   size_t i, max;
   yyjson_val *key, *value;
   yyjson_obj_foreach(root, i, max, key, value) {
     size_t k = 0;
     while (known[k] && !yyjson_equals_str(key, known[k]))
       k++;
-    if (!known[k]) return refuse(line, yyjson_get_str(key), "no such member");
+    const char *name = yyjson_get_str(key);
+    if (!known[k]) return refuse(line, name ? name : "", "no such member");
   }
   int format = choose(line, root, "format", formats), space = choose(line, root, "whitespace", spaces);
   int spelling = choose(line, root, "spelling", spellings), order = choose(line, root, "order", orders);
@@ -135,10 +136,17 @@ static bool fit_all(struct line *line, yyjson_val *documents, const char *name, 
   return true;
 }
 
+/* A line's own name, whatever it is, stands in the answer, be that an error. */
+static bool copy_id(yyjson_mut_doc *doc, yyjson_mut_val *out, yyjson_val *root) {
+  yyjson_val *id = yyjson_obj_get(root, "id");
+  return !id || yyjson_mut_obj_add_val(doc, out, "id", yyjson_val_mut_copy(doc, id));
+}
+
 static bool answer(struct line *line, yyjson_val *root) {
   const struct tombola_schema_verdict *verdict = &line->verdict;
   yyjson_mut_doc *doc = line->answer;
   yyjson_mut_val *out = yyjson_mut_doc_get_root(doc);
+  if (!copy_id(doc, out, root)) return refuse(line, "id", "out of memory");
   yyjson_mut_obj_add_str(doc, out, "verdict", schema_verdict_name(verdict->verdict));
   if (verdict->verdict != TOMBOLA_VERDICT_EXACT) {
     yyjson_mut_obj_add_str(doc, out, "pointer", verdict->pointer);
@@ -152,11 +160,12 @@ static bool answer(struct line *line, yyjson_val *root) {
          fit_all(line, yyjson_obj_get(root, "texts"), "texts", true);
 }
 
-static void answer_error(struct line *line) {
+static void answer_error(struct line *line, yyjson_val *root) {
   yyjson_mut_doc *doc = line->answer;
-  yyjson_mut_val *root = yyjson_mut_obj(doc);
-  yyjson_mut_doc_set_root(doc, root);
-  yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, root, "error");
+  yyjson_mut_val *out = yyjson_mut_obj(doc);
+  yyjson_mut_doc_set_root(doc, out);
+  copy_id(doc, out, root);
+  yyjson_mut_val *error = yyjson_mut_obj_add_obj(doc, out, "error");
   yyjson_mut_obj_add_str(doc, error, "status", tombola_status_name(line->error.status));
   yyjson_mut_obj_add_strcpy(doc, error, "param", line->error.param);
   yyjson_mut_obj_add_strcpy(doc, error, "message", line->error.message);
@@ -184,7 +193,7 @@ static bool answer_line(char *text, size_t length) {
       line.error = (struct tombola_error){.status = TOMBOLA_FORMAT, .offset = problem.pos};
       snprintf(line.error.message, sizeof line.error.message, "byte %zu: %s", problem.pos, problem.msg);
     }
-    if (!doc || !compile(&line, root) || !answer(&line, root)) answer_error(&line);
+    if (!doc || !compile(&line, root) || !answer(&line, root)) answer_error(&line, root);
   }
   char *out = good ? yyjson_mut_write(line.answer, 0, &size) : NULL;
   good = out && output_write(out, size) && output_write("\n", 1) && output_flush();

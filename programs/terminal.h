@@ -55,8 +55,8 @@ void terminal_reasoning_end(void);
 
 int output_finish(void);
 
-/* What Ctrl-C does: leave the process at once with status 130, also while a line is awaited; or stop the
- * answer, which looks at interrupted(). A second one then leaves as well. */
+/* What Ctrl-C does: leave the process at once with status 130, also while a line is awaited; or stop the answer, or the
+ * line, which looks at interrupted(). A second one then leaves as well. */
 enum interrupt_mode { INTERRUPT_LEAVES, INTERRUPT_STOPS };
 void interrupt_set(enum interrupt_mode mode); /* forgets what was counted */
 bool interrupted(void);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constraints from the outside: the flags of run and chat, and `schema check`."""
 import json
+import os
 
 import support
 
@@ -25,6 +26,8 @@ class Answers(support.Case):
         self.check_answer('{"name":"Bob","age":41}', pieces[1:], "--json-schema", schema, *strict)
         self.check_answer('{"name":"Bob","age":41}', pieces[1:], "--json-schema", self.write("s.json", schema), *strict)
         self.check_answer('{"name":"Bob","age":41}', pieces[1:], "-j", schema, *strict)
+        for flag in ("--json-schema-file", "-jf"):
+            self.check_answer('{"name":"Bob","age":41}', pieces[1:], flag, self.path("s.json"), *strict)
         result = self.check_answer('{"name":"Bob","age":41}', pieces[1:], "-j", schema, *strict, "--timings")
         self.assertRegex(result.stderr.decode(), r"sampling \d\.\d{4} ms, constraint \d\.\d{4} ms, text")
         result = self.run_with(pieces[1:], "-j", schema, *strict, "--stats", "json")
@@ -32,6 +35,7 @@ class Answers(support.Case):
         self.assertGreater(stats["constraint_seconds"], 0)
         self.assertEqual(stats["dead_ends"], 0)
         self.assertEqual(stats["jumped_tokens"], 0)
+        self.assertIs(stats["complete"], True)
         plain = json.loads(self.run_with(["a"], "--stats", "json").stderr.splitlines()[-1])["stats"]
         self.assertNotIn("constraint_seconds", plain)
 
@@ -88,8 +92,67 @@ class Answers(support.Case):
         self.check_refused([*run, "--json-object", "--context-shift"], 2, "--json-object", "--context-shift")
         self.check_refused([*run, "--json-object", "--json-whitespace", "x"], 2, "whitespace")
         self.check_refused([*run, "--json-object", "--json-order", "x"], 2, "order")
-        for flag in ("--json-schema", "--grammar-file"):
+        self.check_refused([*run, "-jf", self.path("s.json"), "-j", "true"], 2, "one constraint")
+        self.check_refused([*run, "-jf", bad], 1, "No such file")
+        for flag in ("--json-schema", "--json-schema-file", "--grammar-file"):
             self.check_refused([*run, flag, self.path("none")], 1, "none", "No such file")
+
+    def test_cut(self):
+        """A limit that ends an answer in the middle of its form: a message, a status, a member."""
+        pieces = ('{"a"', ":1", "}")
+        result = self.run_with(pieces, "--json-object", "-n", "2", "--stats", "json")
+        self.check(result, 3, '{"a":1\n', "not complete", "max_tokens", "2 tokens")
+        self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], False)
+        result = self.run_with(pieces, "--json-object", "-n", "2", "--json", "--quiet")
+        self.check(result, 3, None, "not complete")
+        self.assertIs(json.loads(result.stdout)["stats"]["complete"], False)
+        result = self.run_with(pieces, "--json-object", "--ctx", "3", context=3)
+        self.check(result, 3, None, "not complete", "context_full")
+        # A whole answer at the limit is whole; a stop string is what the person asked for.
+        result = self.run_with(pieces, "--json-object", "-n", "3", "--stats", "json")
+        self.check(result, 0, '{"a":1}\n')
+        self.assertNotIn(b"not complete", result.stderr)
+        for stop, whole in (("1", False), (":", False)):
+            result = self.run_with(pieces, "--json-object", "--stop", stop, "--stats", "json")
+            self.check(result, 0)
+            self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], whole, stop)
+        result = self.run_with(["ab", "ab"], "--regex", "(ab)+", "--stop", "b", "--stats", "json")
+        self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], False)
+        result = self.run_with(["ab", "ab."], "--regex", "(ab)+[.]", "--stop", "b.", "--stats", "json")
+        self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], False)
+        result = self.run_with(["ab", "ab."], "--regex", "(ab)+[.]?", "--stop", ".", "--stats", "json")
+        self.check(result, 0, "abab\n")
+        self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], True)
+        self.check(self.run_with(["a", "b"], "-n", "1"), 0, "a\n")
+        result = self.call("chat", "-m", self.script(*pieces), "--greedy", "--json-object", "-n", "2", stdin="who?\n")
+        self.check(result, 0, '{"a":1\n', "not complete")
+
+    def test_needless(self):
+        """A flag that has nothing to act on is refused; a variable or a preset waits for an answer that it is for."""
+        run = ["run", "-m", self.script("a", template=None), "-p", "hi"]
+        flags = (("whitespace", "none"), ("order", "any"), ("format", "assert"), ("spelling", "any"), ("nullable", None),
+                 ("lenient", None))
+        for name, value in flags:
+            given = [f"--json-{name}"] + ([value] if value else [])
+            self.check_refused([*run, *given], 2, f"--json-{name}", "--json-schema")
+            self.check_refused([*run, *given, "--regex", "a"], 2, f"--json-{name}")
+            self.check(self.call(*run, *given, "-n", "1", "-j", '{"type": "object"}'), 3)
+            variable = {f"TOMBOLA_ARG_JSON_{name.upper()}": value or "true"}
+            self.check(self.call(*run, "--greedy", environment=variable), 0, "a\n")
+
+    def test_flag_over_variable(self):
+        """A constraint of a stronger source takes the place of another kind of a weaker one."""
+        os.makedirs(self.path(".config/tombola"))
+        self.write(".config/tombola/config.json", json.dumps({"presets": {"form": {"json-object": True}}}))
+        schema = {"TOMBOLA_ARG_JSON_SCHEMA": '{"type": "null"}', "TOMBOLA_ARG_JSON_WHITESPACE": "none"}
+        run = ["run", "-m", self.script("ab", "null", "{}", template=None), "-p", "hi", "--greedy"]
+        self.check(self.call(*run, environment=schema), 0, "null\n")
+        for flags in (["--regex", "ab"], ["--choice", "ab"], ["--grammar", 'root ::= "ab"'],
+                      ["--grammar-file", self.write("g.gbnf", 'root ::= "ab"')]):
+            self.check(self.call(*run, *flags, environment=schema), 0, "ab\n")
+        self.check(self.call(*run, "--preset", "form", environment=schema), 0, "null\n")
+        self.check(self.call(*run, "--preset", "form", "--regex", "ab"), 0, "ab\n")
+        self.check(self.call(*run, environment={**schema, "TOMBOLA_ARG_REGEX": "ab"}), 2, b"", "one constraint")
 
     def test_lenient(self):
         schema = json.dumps({"properties": {"a": {"format": "no-such"}}, "type": "object"})
@@ -238,12 +301,15 @@ class SchemaCheck(support.Case):
             {"schema": {"type": "null"}, "other": 1},
             {"schema": {"type": "integer"}, "spelling": "plain", "texts": ["10", "1e1", "1.0"]},
             {"schema": True, "spelling": "odd"},
+            {"schema": True, "id": 1.50},
+            {"schema": True, "id": {"a": [None]}, "other": 1},
+            {"schema": {"format": "no-such"}, "id": "x"},
         ]
         text = "".join(json.dumps(line) + "\n" for line in lines) + "{no json\n"
         result = self.call("schema", "check", "--batch", stdin=text)
         self.check(result, 0)
         answers = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(len(answers), 8)
+        self.assertEqual(len(answers), 11)
         self.assertEqual(answers[0], {"verdict": "exact", "instances": [True, False, True, False],
                                       "texts": [True, True, False]})
         self.assertEqual(answers[1], {"verdict": "exact", "instances": [True], "texts": [True]})
@@ -252,7 +318,10 @@ class SchemaCheck(support.Case):
         self.assertEqual(answers[4]["error"]["param"], "other")
         self.assertEqual(answers[5]["texts"], [True, False, False])
         self.assertEqual(answers[6]["error"]["param"], "spelling")
-        self.assertEqual(answers[7]["error"]["status"], "format")
+        self.assertEqual([answer.get("id") for answer in answers[7:10]], [1.5, {"a": [None]}, "x"])
+        self.assertIn("error", answers[8])
+        self.assertNotIn("id", answers[0])
+        self.assertEqual(answers[10]["error"]["status"], "format")
         self.check(self.call("schema", "check", self.write("batch.jsonl", text), "--batch"), 0, result.stdout)
 
     def test_refused(self):

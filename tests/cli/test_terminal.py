@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program on a pseudo-terminal: prompt, editing, history, Ctrl-C, Ctrl-D, colour, progress."""
+import json
 import os
 import re
 import signal
@@ -92,8 +93,52 @@ class Chat(support.Case):
         terminal.expect("line")
         self.assertNotEqual(terminal.echoes(), self.edits(), "with editing, the terminal itself doesn't echo")
         terminal.type(CTRL_C)
+        if self.edits():
+            terminal.expect("^C\r\n")
+            terminal.expect(PROMPT)
+            self.assertIsNone(terminal.process.poll(), "the line is dropped, and the chat goes on")
+            terminal.type(CTRL_C)
         self.assertEqual(terminal.wait(), 130)
         self.assertTrue(terminal.echoes(), "the terminal is left as it was found")
+
+    def test_ctrl_c_drops_what_was_typed(self):
+        terminal = self.terminal("chat", "-m", self.script("Hello", after="repeat"), "-n", "1")
+        terminal.expect(PROMPT)
+        if not self.edits():
+            self.skipTest("built without libedit")
+        # In the middle of a line, and while a search waits for its end.
+        for typed, shown in ((b"dropped" + LEFT, "dropped"), (b"\x12", "bck")):
+            terminal.type(typed)
+            terminal.expect(shown)
+            terminal.type(CTRL_C)
+            terminal.expect("^C")
+            terminal.expect(PROMPT)
+        terminal.type("kept\r")
+        terminal.expect("Hello\r\n")
+        terminal.expect(PROMPT)
+        terminal.type('"""one\r')
+        terminal.expect("... ")
+        terminal.type("two")
+        terminal.expect("two")
+        terminal.type(CTRL_C)  # the whole text, of which a line had come
+        terminal.expect(PROMPT)
+        terminal.type("also\r")
+        terminal.expect("Hello\r\n")
+        terminal.expect(PROMPT)
+        terminal.type('"""one\r')
+        terminal.expect("... ")
+        terminal.type(CTRL_C)  # nothing typed in this line, but a text has begun
+        terminal.expect(PROMPT)
+        terminal.type("/save all.json\r")
+        terminal.expect(PROMPT)
+        terminal.type(CTRL_C)
+        self.assertEqual(terminal.wait(), 130)
+        self.assertTrue(terminal.echoes(), "the terminal is left as it was found")
+        with open(self.path("all.json"), encoding="utf-8") as file:
+            said = [m["content"] for m in json.load(file)["messages"] if m["role"] == "user"]
+        self.assertEqual(said, ["kept", "also"])
+        with open(self.path(".local/state/tombola/history"), encoding="utf-8") as file:
+            self.assertEqual(file.read().split("\n")[1:], ["kept", '"""one', "also", '"""one', "/save\\040all.json", ""])
 
     def test_sigterm_at_the_prompt_restores_the_terminal(self):
         terminal = self.terminal("chat", "-m", self.script("Hello"))

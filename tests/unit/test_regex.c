@@ -185,6 +185,24 @@ static void anchors(void **state) {
   check_all(rows, TOMBOLA__COUNT(rows));
 }
 
+/* In a group that repeats without end $ ends the last round, and ^ begins the first. */
+static void anchors_in_repeats(void **state) {
+  (void)state;
+  static const struct row rows[] = {
+      {"^([a-z]+(,|$)){2,}$", SEARCH, {"a,b", "a,b,", "ab,c,d"}, {"a", "a,", "a,,b", ",a,b", "a,b,,"}},
+      {"^(/?(\\.\\.|[a-z]*)(/|$))*$", SEARCH, {"", "/", "a", "a/b", "../a/", "//"}, {".", "a/.", "..."}},
+      {"(?:^x|y|z$)*", WHOLE, {"", "x", "xyyz", "yy", "z"}, {"yx", "zy", "xx", "zz"}},
+      {"(?:^x|y)+", WHOLE, {"x", "y", "xyy"}, {"", "xx", "yx"}},
+      {"a(?:^x|y)*", WHOLE, {"a", "ayy"}, {"ax", "axy"}},
+      {"(?:y|z$)*a", WHOLE, {"a", "yya"}, {"za", "yza"}},
+      {"(?:^x$|y)*", WHOLE, {"", "x", "yyy"}, {"xy", "yx", "xx"}},
+      {"(?:(?:^a|b)*,|c$)*", WHOLE, {"", "a,b,c", "bb,,c", "abb,"}, {"b,a,", "c,", "a", "a,ca,"}},
+      {"b(?:x|$)*^", SEARCH, {NULL}, {"b", "bx"}},
+      {"(?:a|$)*\\bb", SEARCH, {"b", " b"}, {"ab", "a"}},
+  };
+  check_all(rows, TOMBOLA__COUNT(rows));
+}
+
 static void look_ahead(void **state) {
   (void)state;
   static const struct row rows[] = {
@@ -349,6 +367,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(classes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(properties, set_up, tear_down),
       cmocka_unit_test_setup_teardown(anchors, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(anchors_in_repeats, set_up, tear_down),
       cmocka_unit_test_setup_teardown(look_ahead, set_up, tear_down),
       cmocka_unit_test_setup_teardown(syntax_errors, set_up, tear_down),
       cmocka_unit_test_setup_teardown(unsupported, set_up, tear_down),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions of ECMA-262 (2024, with the flag u, as JSON Schema asks), made into languages. Anchors, word
+/* Regular expressions of ECMA-262 (2024, with the flag u, as JSON Schema asks), made into languages. Anchors; word
  * boundaries and look-ahead anywhere but in most groups that repeat without end; lazy quantifiers (the same language);
  * \p{…} by general category. What isn't regular, or what isn't known, is refused by name. */
 #ifndef TOMBOLA_REGEX_H

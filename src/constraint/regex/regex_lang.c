@@ -26,6 +26,7 @@ struct maker {
   struct tombola__store *s;
   parser *p;
   size_t steps, repeats;     /* repeats: that are open */
+  bool no_end;               /* $ is taken to hold nowhere */
   tombola__lang word, other; /* one code point of \w, or not */
 };
 
@@ -233,20 +234,58 @@ static bool guarded(struct maker *m, const node *n, const struct ways *k, struct
   return true;
 }
 
-/* The body as often as n says, from behind. Without end it is the least solution of x = k or body x; that is what the
- * rounds lead to when they come to rest, since body x only grows with x. */
-static struct ways written_out(struct maker *m, const node *n, const struct ways *k) {
+/* Whether nothing but ^ and $ in it looks at what is around it. */
+static bool only_anchors(const node *n) {
+  if (n->plain || n->kind == TOMBOLA__REGEX_START || n->kind == TOMBOLA__REGEX_END) return true;
+  if (n->kind != TOMBOLA__REGEX_SEQUENCE && n->kind != TOMBOLA__REGEX_ALTERNATIVES &&
+      n->kind != TOMBOLA__REGEX_REPEAT)
+    return false;
+  for (const node *c = n->first; c; c = c->next)
+    if (!only_anchors(c)) return false;
+  return true;
+}
+
+/* The body any number of times, then k, where only anchors look around. A round that goes through $ has nothing behind
+ * it, so it is the last one that takes a character; one that goes through ^ has nothing before it, so it is the first.
+ * In between are rounds through neither, a plain language. */
+static struct ways anchored(struct maker *m, node *body, const struct ways *k) {
+  const bool no_end = m->no_end;
+  struct ways last = intersect(m, k, &empty), more, first;
+  last = follow(m, body, last);
+  last = unite(m, k, &last);
+  m->no_end = true;
+  const tombola__lang between = follow(m, body, empty).at[AFTER_OTHER]; /* where ^ doesn't hold */
+  more = plain_then(m, tombola__lang_repeat(m->s, between, 0, TOMBOLA__LANG_UNBOUNDED), &last);
+  first = follow(m, body, more);
+  more.at[AT_START] = tombola__lang_or(m->s, first.at[AT_START], last.at[AT_START]);
+  m->no_end = no_end;
+  return more;
+}
+
+/* The body any number of times, then k: the least solution of x = k or body x. That is what the rounds lead to when they
+ * come to rest, since body x only grows with x. */
+static struct ways endless(struct maker *m, const node *n, const struct ways *k) {
   struct ways now = *k, next;
+  if (only_anchors(n->first)) return anchored(m, n->first, k);
+  for (int i = 0; i < MOST_ROUNDS && !m->p->status && !m->s->status; i++, now = next) {
+    next = follow(m, n->first, now);
+    next = unite(m, k, &next);
+    if (same(&next, &now)) return now;
+  }
+  return refuse(m, n, "look-ahead or \\b in a group that repeats without end isn't supported");
+}
+
+/* The body as often as n says, from behind. */
+static struct ways written_out(struct maker *m, const node *n, const struct ways *k) {
   const bool bounded = n->max != TOMBOLA__REGEX_UNBOUNDED;
-  const uint32_t optional = bounded ? n->max - n->min : MOST_ROUNDS;
+  const uint32_t optional = bounded ? n->max - n->min : 0;
+  struct ways now = bounded ? *k : endless(m, n, k), next;
   uint32_t i;
   for (i = 0; i < optional && !m->p->status && !m->s->status; i++, now = next) {
     next = follow(m, n->first, now);
     next = unite(m, k, &next);
     if (same(&next, &now)) break;
   }
-  if (!bounded && i == optional)
-    return refuse(m, n, "look-ahead, an anchor or \\b in a group that repeats without end isn't supported");
   for (i = 0; i < n->min && !m->p->status && !m->s->status; i++, now = next) {
     next = follow(m, n->first, now);
     if (same(&next, &now)) break;
@@ -294,7 +333,7 @@ static struct ways follow(struct maker *m, node *n, struct ways k) {
   case TOMBOLA__REGEX_ALTERNATIVES: return alternatives(m, n, &k);
   case TOMBOLA__REGEX_REPEAT: return repeat(m, n, &k);
   case TOMBOLA__REGEX_START: k.at[AFTER_WORD] = k.at[AFTER_OTHER] = TOMBOLA__LANG_NONE; return k;
-  case TOMBOLA__REGEX_END: return intersect(m, &k, &empty);
+  case TOMBOLA__REGEX_END: return m->no_end ? none : intersect(m, &k, &empty);
   case TOMBOLA__REGEX_BOUNDARY: return boundary(m, true, &k);
   case TOMBOLA__REGEX_NO_BOUNDARY: return boundary(m, false, &k);
   case TOMBOLA__REGEX_AHEAD:

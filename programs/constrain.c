@@ -3,6 +3,7 @@
 #include "terminal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* As much as a grammar takes. */
@@ -136,6 +137,17 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
   return EXIT_OK;
 }
 
+/* What is said of a schema before it is compiled. */
+static int look_at_schema(struct tombola_grammar_source *source, const char *flag, struct text *room) {
+  size_t count, more;
+  const int exit_status = constrain_unwrap(source, flag, room);
+  if (exit_status != EXIT_OK) return exit_status;
+  struct tombola_schema_note *const notes = constrain_unknown(source, &count, &more);
+  constrain_note_unknown(notes, count, more);
+  free(notes);
+  return EXIT_OK;
+}
+
 int constrain_make(struct engine *engine) {
   const struct options *options = engine->options;
   struct tombola_grammar_source source;
@@ -143,6 +155,8 @@ int constrain_make(struct engine *engine) {
   struct tombola_error error = {0};
   if (count_kinds(options) == 0) return EXIT_OK;
   int exit_status = make_source(options, &source, &file);
+  if (exit_status == EXIT_OK && source.kind == TOMBOLA_GRAMMAR_JSON_SCHEMA)
+    exit_status = look_at_schema(&source, flag_of(options), &file);
   enum tombola_status status = TOMBOLA_OK;
   if (exit_status == EXIT_OK)
     status = tombola_trie_new(tombola_model_vocabulary(engine->model), NULL, &engine->trie, &error);

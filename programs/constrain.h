@@ -23,6 +23,18 @@ bool constrain_is_whole(const struct engine *engine, const struct text *answer, 
 /* What the options say about JSON, for a grammar's source. */
 void constrain_json_options(const struct options *options, struct tombola_grammar_source *source);
 
+/* Where the source's schema is in a response format, as requests to OpenAI, llama.cpp and ollama have it, takes it out,
+ * into `room`, and says so; the source may point into `room` before. `name` is for the note. Returns the exit status
+ * after a complaint. */
+int constrain_unwrap(struct tombola_grammar_source *source, const char *name, struct text *room);
+
+/* The first CONSTRAIN_NOTES keywords of a schema that say nothing, and how many more there are; freed by the caller. NULL:
+ * no memory, and *count is 0. */
+enum { CONSTRAIN_NOTES = 16 };
+struct tombola_schema_note *constrain_unknown(const struct tombola_grammar_source *source, size_t *count,
+                                              size_t *more);
+void constrain_note_unknown(const struct tombola_schema_note *notes, size_t count, size_t more);
+
 /* Reads a file whole; "-" is standard input. Returns the exit status after a complaint. */
 int constrain_read(const char *path, struct text *text);
 

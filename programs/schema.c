@@ -83,6 +83,8 @@ struct check {
   struct tombola_schema_verdict verdict;
   yyjson_mut_doc *json; /* with --json */
   yyjson_mut_val *instances;
+  struct tombola_schema_note *notes; /* of what says nothing */
+  size_t n_notes, more_notes;
   bool all_accepted;
 };
 
@@ -161,6 +163,22 @@ static void say_verdict(const char *path, const struct tombola_schema_verdict *v
   putchar('\n');
 }
 
+/* What says nothing, as the member `unknown_keywords`, where there is any. False: no memory. */
+static bool add_notes(const struct check *check, yyjson_mut_val *root) {
+  yyjson_mut_doc *doc = check->json;
+  yyjson_mut_val *list = check->n_notes ? yyjson_mut_obj_add_arr(doc, root, "unknown_keywords") : NULL;
+  for (size_t i = 0; i < check->n_notes; i++) {
+    const struct tombola_schema_note *from = &check->notes[i];
+    yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
+    if (!yyjson_mut_obj_add_str(doc, item, "pointer", from->pointer) ||
+        !yyjson_mut_obj_add_str(doc, item, "keyword", from->keyword) ||
+        !yyjson_mut_obj_add_str(doc, item, "reason", from->reason) ||
+        (from->nearest[0] && !yyjson_mut_obj_add_str(doc, item, "nearest", from->nearest)))
+      return false;
+  }
+  return true;
+}
+
 static bool begin_json(struct check *check) {
   const struct tombola_schema_verdict *verdict = &check->verdict;
   yyjson_mut_doc *doc = check->json = yyjson_mut_doc_new(NULL);
@@ -174,6 +192,7 @@ static bool begin_json(struct check *check) {
            yyjson_mut_obj_add_str(doc, root, "reason", verdict->reason);
   if (check->options->json_lenient && check->grammar)
     good = good && schema_add_dropped(doc, root, check->grammar);
+  good = good && add_notes(check, root);
   check->instances = yyjson_mut_obj_add_arr(doc, root, "instances");
   return good && check->instances;
 }
@@ -204,7 +223,7 @@ static int read_refs(const struct options *options, struct tombola_schema_docume
   return EXIT_OK;
 }
 
-static int compile(struct check *check, const char *path, const struct text *schema) {
+static int compile(struct check *check, const char *path, struct text *schema) {
   const struct options *options = check->options;
   struct tombola_grammar_source source = {.struct_size = sizeof source,
                                           .kind = TOMBOLA_GRAMMAR_JSON_SCHEMA,
@@ -220,6 +239,8 @@ static int compile(struct check *check, const char *path, const struct text *sch
     status = tombola_trie_new(tombola_model_vocabulary(check->model), NULL, &check->trie, &error);
   source.documents = documents;
   constrain_json_options(options, &source);
+  if (exit_status == EXIT_OK) exit_status = constrain_unwrap(&source, path, schema);
+  if (exit_status == EXIT_OK) check->notes = constrain_unknown(&source, &check->n_notes, &check->more_notes);
   if (exit_status == EXIT_OK && status == TOMBOLA_OK)
     status = tombola_grammar_new(&source, check->trie, NULL, &check->grammar, &check->verdict, &error);
   for (size_t i = 0; texts && i < options->n_refs; i++)
@@ -241,6 +262,7 @@ static int report(struct check *check, const char *path) {
     say_verdict(path, &check->verdict,
                 !check->grammar || !tombola_grammar_dropped(check->grammar, 0, &pointer, &keyword));
   }
+  constrain_note_unknown(check->notes, check->n_notes, check->more_notes);
   if (check->grammar) constrain_note_dropped(check->grammar);
   for (size_t i = 0; check->grammar && i < options->n_instances && exit_status == EXIT_OK; i++)
     exit_status = check_document(check, options->instances[i].data);
@@ -260,6 +282,7 @@ static int check_one(const struct options *options, const char *path) {
   tombola_grammar_free(check.grammar);
   tombola_trie_free(check.trie);
   tombola_model_free(check.model);
+  free(check.notes);
   text_free(&schema);
   return exit_status;
 }

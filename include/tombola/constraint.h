@@ -171,6 +171,23 @@ TOMBOLA_API void tombola_grammar_verdict(const tombola_grammar *grammar,
 TOMBOLA_API int tombola_grammar_dropped(const tombola_grammar *grammar, size_t i, const char **pointer,
                                         const char **keyword);
 
+/* A keyword of a schema that says nothing: no draft knows it, or another draft than the schema's does. */
+struct tombola_schema_note {
+  char pointer[512]; /* to it, as in a verdict */
+  char keyword[64];
+  char nearest[64]; /* the keyword that it may be a misspelling of, or "" */
+  char reason[64];
+};
+
+/* Lists those keywords of a JSON_SCHEMA and of what its references lead to, whatever its verdict. They are annotations,
+ * as the standard has it, and mostly typing errors; names that are meant as annotations (`title`, `x-…`) aren't listed.
+ * Fills in the first `capacity` notes and stores how many there are in *count, which is 0 for other kinds and after a
+ * failure: INVALID_ARGUMENT, FORMAT, OUT_OF_RANGE, NO_MEMORY, as in tombola_grammar_new(). */
+TOMBOLA_API enum tombola_status tombola_schema_unknown(const struct tombola_grammar_source *source,
+                                                       const struct tombola_allocator *allocator,
+                                                       struct tombola_schema_note *notes, size_t capacity,
+                                                       size_t *count, struct tombola_error *error);
+
 /* Grammars by content: the same source and options give the same grammar, compiled once. Thread-safe. */
 typedef struct tombola_grammar_cache tombola_grammar_cache;
 

@@ -129,7 +129,8 @@ static enum tombola_status check_options(const struct tombola_grammar_source *so
   return TOMBOLA_OK;
 }
 
-static enum tombola_status check(const struct tombola_grammar_source *source, struct tombola_error *error) {
+enum tombola_status tombola__grammar_check(const struct tombola_grammar_source *source,
+                                           struct tombola_error *error) {
   if (!source) return wrong(error, "source", "is NULL");
   if (source->struct_size < sizeof *source)
     return tombola__fail(error, TOMBOLA_INVALID_ARGUMENT, "struct_size",
@@ -372,7 +373,7 @@ enum tombola_status tombola_grammar_new(const struct tombola_grammar_source *sou
   if (!error) error = &own; /* the verdict takes its reason from it */
   *out = NULL;
   if (verdict) *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_EXACT};
-  enum tombola_status status = check(source, error);
+  enum tombola_status status = tombola__grammar_check(source, error);
   if (status) return status;
   const struct tombola_allocator use = tombola__allocator(allocator);
   tombola_grammar *const grammar = tombola__new(&use, 1, sizeof *grammar);

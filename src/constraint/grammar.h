@@ -93,6 +93,10 @@ struct tombola__mask_room {
   bool *taken; /* which in front of one may not be: all false but for a moment */
 };
 
+/* Whether a source is what it must be, before anything of it is read: INVALID_ARGUMENT, OUT_OF_RANGE. */
+enum tombola_status tombola__grammar_check(const struct tombola_grammar_source *source,
+                                           struct tombola_error *error);
+
 /* All under the grammar's lock. */
 
 enum tombola_status tombola__mask_room_new(struct tombola_grammar *grammar, struct tombola__mask_room *room);

@@ -180,6 +180,43 @@ class Answers(support.Case):
         self.check_answer("null", ["null"], "-j", schema, "--json-nullable")
         self.assertNotIn(b"null", self.run_with(["null", '"'], "-j", schema).stdout)
 
+    def test_unknown_keywords(self):
+        schema = json.dumps({"type": "object", "propertys": {"a": {}}, "q": 1, "title": "a"})
+        result = self.run_with(["{}"], "-j", schema)
+        self.check(result, 0, "{}\n", '"/propertys" isn\'t a keyword', "did you mean properties?", '"/q"')
+        self.assertEqual(result.stderr.count(b"says nothing"), 2)
+        self.assertNotIn(b"says nothing", self.run_with(["{}"], "-j", schema, "--quiet").stderr)
+        model = self.script("{}", template="chatml")
+        result = self.call("chat", "-m", model, "--greedy", "-j", schema, stdin="who?\nand now?\n")
+        self.assertEqual(result.stderr.count(b"did you mean properties?"), 1)
+        many = json.dumps({f"q{i}": 1 for i in range(20)})
+        result = self.run_with(["{}"], "-j", many)
+        self.check(result, 0, None, '"/q15"', "and 4 more")
+        self.assertNotIn(b'"/q16"', result.stderr)
+
+    def test_response_formats(self):
+        """What a request has around a schema is taken off, with a note; what may be a schema itself is left alone."""
+        schema = {"enum": [1.50]}
+        named = {"name": "n", "strict": True, "schema": schema}
+        for text, place in ((named, "/schema"), ({"strict": False, "schema": schema}, "/schema"),
+                            ({"type": "json_schema", "json_schema": named}, "/json_schema/schema"),
+                            ({"type": "json_schema", **named}, "/schema"),
+                            ({"type": "json_object", "schema": schema}, "/schema")):
+            text = json.dumps(text).replace("1.5", "1.50")
+            for given in (text, self.write("format.json", text)):
+                self.check(self.run_with(["1.5"], "-j", given), 0, "1.5\n", f"stands at {place} of it")
+            result = self.call("schema", "check", self.path("format.json"), "-i", self.write("i.json", "1.5"))
+            self.check(result, 0, None, "format.json: a response format", f"stands at {place} of it")
+        result = self.run_with(["true"], "-j", json.dumps({"type": "json_schema", "json_schema": {"name": "n",
+                                                                                                  "schema": True}}))
+        self.check(result, 0, "true\n")
+        for text in ({"schema": schema}, {"name": "n"}, {**named, "type": "number"}, {**named, "x": 1},
+                     {"name": "n", "schema": 5}):
+            result = self.run_with(["2"], "-j", json.dumps(text))
+            self.check(result, 0, "2\n", "says nothing")
+            self.assertNotIn(b"response format", result.stderr)
+        self.check(self.run_with(["2"], "-j", '{"type": "json_schema"}'), 2, b"", "type")
+
     def test_dead_end(self):
         pair = {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "minItems": 2, "maxItems": 2}
         schema = json.dumps({"type": "array", "items": pair, "uniqueItems": True, "minItems": 2, "maxItems": 2})
@@ -249,6 +286,21 @@ class SchemaCheck(support.Case):
         self.assertEqual((answer["verdict"], answer["keyword"]), ("refused", "format"))
         self.assertTrue(answer["pointer"].startswith("/items"))
         self.assertIn("no-such", answer["reason"])
+
+    def test_unknown_keywords(self):
+        result = self.check_schema({"items": {"maxlength": 1, "q/": 2}})
+        self.check(result, 0, self.path("schema.json") + ": exact\n", '"/items/maxlength" ', "did you mean maxLength?",
+                   '"/items/q~1" isn\'t a keyword of any draft, so it says nothing\n')
+        answer = json.loads(self.check_schema({"items": {"maxlength": 1, "q": 2}}, "--json").stdout)
+        self.assertEqual(answer["unknown_keywords"], [
+            {"pointer": "/items/maxlength", "keyword": "maxlength", "reason": "isn't a keyword of any draft",
+             "nearest": "maxLength"},
+            {"pointer": "/items/q", "keyword": "q", "reason": "isn't a keyword of any draft"}])
+        # A typing error that leaves no value at all.
+        result = self.check_schema({"type": "object", "required": ["a"], "propertys": {"a": {}},
+                                    "additionalProperties": False}, "--json")
+        self.check(result, 1, None, "did you mean properties?")
+        self.assertEqual(json.loads(result.stdout)["unknown_keywords"][0]["nearest"], "properties")
 
     def test_instances(self):
         good, bad, cut = (self.write(name, text) for name, text in (

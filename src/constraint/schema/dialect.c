@@ -62,6 +62,20 @@ void tombola__keys_read(const struct tombola__dialect *dialect, yyjson_val *sche
   }
 }
 
+const char *tombola__draft_name(unsigned draft) {
+  static const struct {
+    unsigned draft;
+    const char *name;
+  } names[] = {{TOMBOLA__DRAFT_4, "4"},
+               {TOMBOLA__DRAFT_6, "6"},
+               {TOMBOLA__DRAFT_7, "7"},
+               {TOMBOLA__DRAFT_2019, "2019-09"},
+               {TOMBOLA__DRAFT_2020, "2020-12"}};
+  for (size_t i = 0; i < TOMBOLA__COUNT(names); i++)
+    if (names[i].draft == draft) return names[i].name;
+  return "";
+}
+
 /* ---- `$schema` ---- */
 
 static bool is_uri(const char *text, size_t length, const char *uri) {

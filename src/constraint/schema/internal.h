@@ -5,6 +5,7 @@
  *   uri.c         RFC 3986                              resources.c   $id, anchors, what `$ref` names
  *   schema.c      a place and a dynamic scope ──▶ a formula, each pair once
  *   applicators.c, assertions.c, objects.c, arrays.c, unevaluated.c, equal.c     the keywords
+ *   unknown.c     what no draft knows, for tombola_schema_unknown()
  *
  * A place is a schema within a document. Its formula depends on the dynamic scope too (`$dynamicRef`), of which only
  * resources with dynamic anchors are kept. What is applied to the same value is built in place; what is applied to
@@ -278,6 +279,7 @@ size_t tombola__uri_decode(char *text, size_t length);
 
 /* ---- dialect.c ---- */
 
+const char *tombola__draft_name(unsigned draft);            /* "2020-12" */
 int tombola__keyword_find(const char *name, size_t length); /* -1: none */
 void tombola__keys_read(const struct tombola__dialect *dialect, yyjson_val *schema, uint64_t dropped,
                         struct tombola__keys *out);
@@ -304,6 +306,10 @@ const struct tombola__anchor *tombola__scope_anchor(const struct tombola__compil
                                                     const struct tombola__anchor *like);
 
 /* ---- schema.c ---- */
+
+/* Reads the schema itself and makes its places known; the place of its root, or NO_PLACE after a failure. The documents
+ * are to be freed either way. */
+uint32_t tombola__schema_root(struct tombola__compiler *c, const struct tombola__schema_source *source);
 
 void tombola__part(struct tombola__build *b, tombola__formula f);
 /* The formula of a schema for the value itself, and for values inside. */

@@ -64,18 +64,8 @@ static uint32_t pair_of(struct tombola__compiler *c, uint32_t place, uint32_t sc
 
 /* Keywords that other drafts have and this one hasn't are refused when they would constrain. */
 static void refuse_others(struct tombola__build *b) {
-  static const struct {
-    unsigned draft;
-    const char *name;
-  } names[] = {{TOMBOLA__DRAFT_4, "4"},
-               {TOMBOLA__DRAFT_6, "6"},
-               {TOMBOLA__DRAFT_7, "7"},
-               {TOMBOLA__DRAFT_2019, "2019-09"},
-               {TOMBOLA__DRAFT_2020, "2020-12"}};
   const unsigned draft = b->resource->dialect.draft;
-  const char *name = "";
-  for (size_t i = 0; i < TOMBOLA__COUNT(names); i++)
-    if (names[i].draft == draft) name = names[i].name;
+  const char *const name = tombola__draft_name(draft);
   for (int k = 0; k < TOMBOLA__N_KEYWORDS; k++) {
     if (!b->keys.v[k] || (tombola__keywords[k].drafts & draft)) continue;
     tombola__refuse(b, b->keys.v[k], (enum tombola__keyword)k, "isn't a keyword of draft %s", name);
@@ -204,16 +194,16 @@ static tombola__formula build_all(struct tombola__compiler *c, uint32_t place) {
   return f;
 }
 
-static tombola__formula compile(struct tombola__compiler *c, const struct tombola__schema_source *source) {
-  if (!set_up(c, source)) return TOMBOLA__FALSE;
+uint32_t tombola__schema_root(struct tombola__compiler *c, const struct tombola__schema_source *source) {
+  if (!set_up(c, source)) return TOMBOLA__NO_PLACE;
   struct tombola__document *const d = tombola__document_read(c, "", source->text, source->length);
-  if (!d) return TOMBOLA__FALSE;
+  if (!d) return TOMBOLA__NO_PLACE;
   yyjson_val *const root = yyjson_doc_get_root(d->json);
   struct tombola__resource *const r = tombola__resource_add(c, d, "", root);
-  if (!r) return TOMBOLA__FALSE;
+  if (!r) return TOMBOLA__NO_PLACE;
   if (!tombola__is_schema(root)) {
     tombola__complain(c, r, root, "", TOMBOLA_FORMAT, "a schema must be an object, true or false");
-    return TOMBOLA__FALSE;
+    return TOMBOLA__NO_PLACE;
   }
   yyjson_val *const name = yyjson_obj_get(root, "$schema");
   if (name) { /* documents that name no dialect have the schema's */
@@ -221,7 +211,11 @@ static tombola__formula compile(struct tombola__compiler *c, const struct tombol
     if (dialect.draft) c->dialect.draft = dialect.draft;
   }
   tombola__walk(c, r, root, 0);
-  const uint32_t place = c->s->status ? TOMBOLA__NO_PLACE : tombola__place_of(c, root);
+  return c->s->status ? TOMBOLA__NO_PLACE : tombola__place_of(c, root);
+}
+
+static tombola__formula compile(struct tombola__compiler *c, const struct tombola__schema_source *source) {
+  const uint32_t place = tombola__schema_root(c, source);
   if (place == TOMBOLA__NO_PLACE) return TOMBOLA__FALSE;
   const tombola__formula f = build_all(c, place);
   if (c->n_left_out == 0 || c->s->status) return f;

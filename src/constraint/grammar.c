@@ -82,6 +82,26 @@ static enum tombola_status check_kind(const struct tombola_grammar_source *sourc
                        "kind is %d, which isn't one that is allowed here", (int)kind);
 }
 
+/* Says which rule of a mix a failure is about. */
+static enum tombola_status in_rule(struct tombola_error *error, size_t index, enum tombola_status status) {
+  char what[sizeof error->message];
+  if (!status || !error) return status;
+  memcpy(what, error->message, sizeof what);
+  what[sizeof what - 1] = '\0';
+  snprintf(error->message, sizeof error->message, "rules[%zu]: %.200s", index, what);
+  return status;
+}
+
+static enum tombola_status check_rule(const struct tombola_grammar_source *source,
+                                      const struct tombola_mix_rule *rule, struct tombola_error *error) {
+  if (!rule->trigger || rule->trigger_length == 0) return wrong(error, "trigger", "is empty");
+  if (rule->kind == TOMBOLA_GRAMMAR_CHOICE)
+    return wrong(error, "kind", "CHOICE can't be in a mix: use REGEX");
+  enum tombola_status status = check_text(source, "trigger", rule->trigger, rule->trigger_length, error);
+  if (!status) status = check_text(source, "end", rule->end, rule->end_length, error);
+  return status ? status : check_kind(source, rule->kind, rule->text, rule->length, error);
+}
+
 static enum tombola_status check_rules(const struct tombola_grammar_source *source,
                                        struct tombola_error *error) {
   if (source->n_rules == 0) return wrong(error, "rules", "is empty: a mix has at least one");
@@ -90,13 +110,7 @@ static enum tombola_status check_rules(const struct tombola_grammar_source *sour
     return tombola__fail(error, TOMBOLA_OUT_OF_RANGE, "rules", "%zu rules, at most %zu", source->n_rules,
                          MOST_RULES);
   for (size_t i = 0; i < source->n_rules; i++) {
-    const struct tombola_mix_rule *const rule = &source->rules[i];
-    if (!rule->trigger || rule->trigger_length == 0) return wrong(error, "trigger", "is empty");
-    if (rule->kind == TOMBOLA_GRAMMAR_CHOICE)
-      return wrong(error, "kind", "CHOICE can't be in a mix: use REGEX");
-    enum tombola_status status = check_text(source, "trigger", rule->trigger, rule->trigger_length, error);
-    if (!status) status = check_text(source, "end", rule->end, rule->end_length, error);
-    if (!status) status = check_kind(source, rule->kind, rule->text, rule->length, error);
+    const enum tombola_status status = in_rule(error, i, check_rule(source, &source->rules[i], error));
     if (status) return status;
   }
   return TOMBOLA_OK;
@@ -272,7 +286,7 @@ static enum tombola_status compile_mix(const struct compiling *c) {
         .end = {rule->end_length ? rule->end : NULL, rule->end ? rule->end_length : 0},
         .include_trigger = rule->include_trigger != 0,
     };
-    status = compile_one(c, rule->kind, rule->text, rule->length, &parts[i].program);
+    status = in_rule(c->error, i, compile_one(c, rule->kind, rule->text, rule->length, &parts[i].program));
   }
   return status ? status : use_mix(c, parts, n, false);
 }
@@ -301,7 +315,9 @@ static enum tombola_status try_program(const struct compiling *c) {
   if (s->status) return told(c, TOMBOLA_OK);
   if (status == TOMBOLA_NO_MEMORY) return tombola__no_memory(c->error);
   if (!status && possible) return TOMBOLA_OK;
-  return tombola__fail(c->error, status ? status : TOMBOLA_NO_CANDIDATE, NULL, "no text fits the grammar");
+  return tombola__fail(c->error, status ? status : TOMBOLA_NO_CANDIDATE, NULL,
+                       "no text fits the grammar%s%s%s", s->hint[0] ? " (" : "", s->hint,
+                       s->hint[0] ? ")" : "");
 }
 
 /* ---- special tokens of a MIX ---- */

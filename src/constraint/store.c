@@ -154,6 +154,14 @@ enum tombola_status tombola__store_fail(struct tombola__store *store, enum tombo
   return status;
 }
 
+void tombola__store_hint(struct tombola__store *store, const char *format, ...) {
+  va_list arguments;
+  if (store->hint[0]) return;
+  va_start(arguments, format);
+  if (vsnprintf(store->hint, sizeof store->hint, format, arguments) < 0) store->hint[0] = '\0';
+  va_end(arguments);
+}
+
 void tombola__store_clear(struct tombola__store *store) {
   store->status = TOMBOLA_OK;
   memset(&store->error, 0, sizeof store->error);

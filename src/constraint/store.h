@@ -26,6 +26,7 @@ struct tombola__store {
   double deadline;            /* monotonic seconds; 0: none (after compiling) */
   enum tombola_status status;
   struct tombola_error error; /* says why, when status isn't OK */
+  char hint[160];             /* what may be why no text fits, or "" */
 
   struct tombola__langs *langs;       /* languages over code points (lang.h) */
   struct tombola__numbers *numbers;   /* sets of decimals (number.h) */
@@ -76,6 +77,9 @@ static inline void tombola__store_work(struct tombola__store *store, size_t step
 /* The first failure; returns it. `param` may be NULL. */
 enum tombola_status tombola__store_fail(struct tombola__store *store, enum tombola_status status,
                                         const char *param, const char *format, ...) TOMBOLA__PRINTF(4, 5);
+
+/* What may be why no text fits, should it come to that; the first that is told stays. */
+void tombola__store_hint(struct tombola__store *store, const char *format, ...) TOMBOLA__PRINTF(2, 3);
 
 /* Forgets a failure, so that what exists can still be used (between calls of a matcher). */
 void tombola__store_clear(struct tombola__store *store);

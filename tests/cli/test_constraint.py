@@ -86,6 +86,8 @@ class Answers(support.Case):
         self.check_refused([*run, "-j", '{"allOf": [{"type": "string"}, {"type": "null"}]}'], 2, "no value")
         self.check_refused([*run, "--regex", "(a"], 2, "--regex")
         self.check_refused([*run, "--grammar", "root ::= x"], 2, "--grammar", "x")
+        for name, why in (("<|im_end|>", "an end token"), ("<[9999]>", "no token"), ("<nothing>", "no such token")):
+            self.check_refused([*run, "--grammar", f"root ::= \"a\" {name}"], 2, "--grammar", name, why)
         self.check_refused([*run, "--json-object", "--regex", "a"], 2, "one constraint")
         self.check_refused([*run, "--choice", "a", "-j", "true"], 2, "one constraint")
         self.check_refused([*run, "--choice", ""], 2, "choice")

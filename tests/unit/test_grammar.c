@@ -22,6 +22,35 @@ static void refused(const struct tombola_grammar_source *source, enum tombola_st
   assert_true(error.message[0]);
 }
 
+/* A failure in a mix says in which of its rules. */
+static void test_rules_of_mixes(void **state) {
+  (void)state;
+  const struct tombola_mix_rule good = {
+      .trigger = "x", .trigger_length = 1, .kind = TOMBOLA_GRAMMAR_REGEX, .text = "a", .length = 1};
+  struct tombola_mix_rule bad[6] = {good, good, good, good, good, good};
+  bad[0].trigger_length = 0;
+  bad[1].kind = TOMBOLA_GRAMMAR_CHOICE;
+  bad[2].text = "(a";
+  bad[2].length = 2;
+  bad[3].kind = TOMBOLA_GRAMMAR_GBNF;
+  bad[3].text = "root ::= b";
+  bad[3].length = 10;
+  bad[4].kind = TOMBOLA_GRAMMAR_JSON_SCHEMA;
+  bad[4].text = "{\"format\": \"no-such\"}";
+  bad[4].length = strlen(bad[4].text);
+  bad[5].text = NULL;
+  for (size_t i = 0; i < TOMBOLA__COUNT(bad); i++) {
+    const struct tombola_mix_rule rules[] = {good, good, bad[i]};
+    struct tombola_grammar_source source = support_source(TOMBOLA_GRAMMAR_MIX, NULL);
+    struct tombola_error error = {.message = ""};
+    source.rules = rules;
+    source.n_rules = 3;
+    assert_int_not_equal(make(&source, &error), TOMBOLA_OK);
+    if (strncmp(error.message, "rules[2]: ", 10) || strlen(error.message) < 20)
+      fail_msg("%zu: %s", i, error.message);
+  }
+}
+
 static void test_options(void **state) {
   (void)state;
   const enum tombola_status bad = TOMBOLA_INVALID_ARGUMENT;
@@ -238,8 +267,9 @@ static void test_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_options), cmocka_unit_test(test_nothing), cmocka_unit_test(test_lenient),
-      cmocka_unit_test(test_cache),   cmocka_unit_test(test_threads), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_options), cmocka_unit_test(test_rules_of_mixes), cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_lenient), cmocka_unit_test(test_cache),          cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

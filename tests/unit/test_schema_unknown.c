@@ -34,6 +34,7 @@ static const struct {
     {"{'dependentSchemas': {'q': {'ref': 1}}, '$defs': {'a': {'iff': true}}}",
      "/$defs/a/iff iff if\n/dependentSchemas/q/ref ref $ref\n"},
     {"{'a~/b': 1, '': 2}", "/a~0~1b a~/b\n/ \n"},
+    {"{'ADDITIONALPROPERTIES': false}", "/ADDITIONALPROPERTIES ADDITIONALPROPERTIES additionalProperties\n"},
     /* Values are no schemas. */
     {"{'const': {'propertys': 1}, 'enum': [{'require': 1}], 'default': {'tpye': 1}, 'examples': [{'tpye': "
      "1}]}",

@@ -43,13 +43,17 @@ static bool fine(const struct parser *p) {
   return p->store->status == TOMBOLA_OK;
 }
 
-static void fail_at(struct parser *p, size_t at, enum tombola_status status, const char *what,
-                    const char *name, size_t length) {
+static size_t line_of(const struct parser *p, size_t at) {
   size_t line = 1;
-  if (!fine(p)) return;
   for (size_t i = 0; i < at; i++)
     line += p->text[i] == '\n';
-  tombola__store_fail(p->store, status, "grammar", "line %zu, byte %zu: %s%s%.*s", line, at, what,
+  return line;
+}
+
+static void fail_at(struct parser *p, size_t at, enum tombola_status status, const char *what,
+                    const char *name, size_t length) {
+  if (!fine(p)) return;
+  tombola__store_fail(p->store, status, "grammar", "line %zu, byte %zu: %s%s%.*s", line_of(p, at), at, what,
                       length ? " " : "", (int)(length < 100 ? length : 100), name ? name : "");
   p->store->error.offset = at;
 }
@@ -358,8 +362,21 @@ static uint32_t token_named(struct parser *p) {
   const struct tombola_bytes text = {p->text + start, p->at - start};
   const enum tombola_status status = tombola__token_named(p->vocabulary, text, &token);
   if (status)
-    fail_at(p, start, status, "expected the text of exactly one token, not", text.data, text.length);
+    fail_at(p, start, status, "the vocabulary has no such token: expected the text of exactly one token, not",
+            text.data, text.length);
   return token;
+}
+
+/* An element that no token matches isn't refused, because of llama.cpp's grammars; but where nothing fits it is why. */
+static void hint(struct parser *p, size_t at, uint32_t token) {
+  const bool is_there = token < tombola_vocabulary_count(p->vocabulary);
+  const bool is_end =
+      is_there && tombola_vocabulary_flags(p->vocabulary, (tombola_token)token) & TOMBOLA_TOKEN_END;
+  tombola__store_hint(p->store, "line %zu, byte %zu: %.*s is %s", line_of(p, at), at,
+                      (int)(p->at - at < 40 ? p->at - at : 40), p->text + at,
+                      !is_there ? "no token of the vocabulary"
+                      : is_end  ? "an end token, which no grammar holds: it comes where the text is whole"
+                                : "a token that is never generated");
 }
 
 static void token(struct parser *p, uint32_t rule) {
@@ -383,8 +400,10 @@ static void token(struct parser *p, uint32_t rule) {
   if (tombola__token_has_match(p->vocabulary, id, negated))
     append(p, rule,
            (struct tombola__element){.kind = TOMBOLA__ELEMENT_TOKEN, .negated = negated, .target = id});
-  else
+  else {
+    if (!negated) hint(p, start, id);
     append(p, rule, of_lang(TOMBOLA__LANG_NONE));
+  }
 }
 
 /* ---- repeats ---- */

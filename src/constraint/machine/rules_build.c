@@ -436,7 +436,8 @@ static bool prune(struct build *b) {
   }
   r->n_elements = to;
   if (!good[r->root])
-    tombola__store_fail(b->store, TOMBOLA_NO_CANDIDATE, "grammar", "no text at all fits the grammar");
+    tombola__store_fail(b->store, TOMBOLA_NO_CANDIDATE, "grammar", "no text at all fits the grammar%s%s%s",
+                        b->store->hint[0] ? " (" : "", b->store->hint, b->store->hint[0] ? ")" : "");
   return b->store->status == TOMBOLA_OK;
 }
 

@@ -206,6 +206,11 @@ static void others(void **state) {
       {"json-pointer",
        {"", "/", "/foo//bar/", "/a~1b/~0", "/i\\j", "/ ", "/\xC3\xA9"},
        {"a", "#/", "/~", "/~2", "/a~", "~1"}},
+      {"byte",
+       {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "+/+/"},
+       {"Z", "Zg", "Zg=", "Zm8", "Zg===", "Zm9vZg", "====", "Zg==Zm9v", "-_-_", "Zm 8", "Zm9v\n"}},
+      {"password", {"", "a b\n"}, {NULL}},
+      {"binary", {"", "\xC3\xA9\n"}, {NULL}},
   };
   check_all(rows, TOMBOLA__COUNT(rows));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The formats of JSON Schema (2020-12, validation, section 7.3) that are regular languages, each with the rule of the
- * RFC that defines it. Not here: what isn't regular (regex), what depends on tables and normal forms (idn-hostname,
- * idn-email), and relative-json-pointer, which isn't the same in all drafts. */
+ * RFC that defines it, and OpenAPI's. Not here: what isn't regular (regex), what depends on tables and normal forms
+ * (idn-hostname, idn-email), and relative-json-pointer, which isn't the same in all drafts. */
 #include "constraint/regex/formats.h"
 
 #include <string.h>
@@ -125,6 +125,14 @@ static tombola__lang date_time_format(struct tombola__store *s) {
   "(?:[!#$&(-;=?-\\[\\]_a-z~" TOMBOLA__UCSCHAR TOMBOLA__IPRIVATE "]|" TOMBOLA__PCT \
   "|\\{[+#./;?&=,!@|]?" VARSPEC "(?:," VARSPEC ")*\\})*"
 
+/* RFC 4648, section 4: groups of four, the last one filled up. */
+#define BASE64 "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+
+static tombola__lang any_text(struct tombola__store *s) {
+  (void)s;
+  return TOMBOLA__LANG_ALL;
+}
+
 static tombola__lang uri_format(struct tombola__store *s) {
   return tombola__format_uri(s, false, false);
 }
@@ -145,16 +153,21 @@ static const struct {
   const char *name, *pattern;
   tombola__lang (*make)(struct tombola__store *s); /* where it isn't one pattern */
 } formats[] = {
+    {"binary", NULL, any_text},
+    {"byte", BASE64, NULL},
     {"date", DATE, NULL},
     {"date-time", NULL, date_time_format},
+    {"double", NULL, any_text}, /* of numbers, and any of them is one */
     {"duration", DURATION, NULL},
     {"email", EMAIL, NULL},
+    {"float", NULL, any_text},
     {"hostname", HOSTNAME, NULL},
     {"ipv4", TOMBOLA__IPV4, NULL},
     {"ipv6", TOMBOLA__IPV6_ADDRESS("$"), NULL},
     {"iri", NULL, iri_format},
     {"iri-reference", NULL, iri_reference_format},
     {"json-pointer", JSON_POINTER, NULL},
+    {"password", NULL, any_text},
     {"time", NULL, time_format},
     {"uri", NULL, uri_format},
     {"uri-reference", NULL, uri_reference_format},

@@ -18,8 +18,9 @@ enum tombola_status tombola__regex(struct tombola__store *s, const char *text, s
                                    enum tombola__regex_mode mode, tombola__lang *out,
                                    struct tombola_error *error);
 
-/* The language of a JSON Schema format; false when the name isn't known. Known: date-time, date (29 February only in
- * leap years), time, duration, email, hostname, ipv4, ipv6, uri, uuid, and others that are regular. */
+/* The language of a format, of JSON Schema or OpenAPI; false when the name isn't known. Known: date-time, date (29
+ * February only in leap years), time, duration, email, hostname, ipv4, ipv6, uri, uuid, byte, and others that are
+ * regular; those that say nothing of strings are every text. */
 bool tombola__format(struct tombola__store *s, const char *name, size_t length, tombola__lang *out);
 
 /* The ranges of a Unicode property, by the names that ECMA-262 takes: a general category ("L", "Lu", "Letter", "gc=Lu",

@@ -115,6 +115,36 @@ const tombola__lang *tombola__pattern(struct tombola__build *b, yyjson_val *text
   return NULL;
 }
 
+static tombola__numset bounded(struct tombola__store *s, const char *lo, const char *hi) {
+  char buffers[2][24];
+  struct tombola__decimal min, max;
+  if (!tombola__decimal_read(lo, strlen(lo), buffers[0], &min) ||
+      !tombola__decimal_read(hi, strlen(hi), buffers[1], &max))
+    return TOMBOLA__NUMBERS_NONE;
+  return tombola__numbers_and(s, tombola__numbers_integers(s),
+                              tombola__numbers_interval(s, &min, false, &max, false));
+}
+
+/* OpenAPI's formats of numbers: integers of so many bits. False: the name is none of them. */
+static bool build_integer_format(struct tombola__build *b, yyjson_val *name) {
+  static const struct {
+    const char *name, *lo, *hi;
+  } formats[] = {{"int8", "-128", "127"},
+                 {"int16", "-32768", "32767"},
+                 {"int32", "-2147483648", "2147483647"},
+                 {"int64", "-9223372036854775808", "9223372036854775807"},
+                 {"uint8", "0", "255"},
+                 {"uint16", "0", "65535"},
+                 {"uint32", "0", "4294967295"},
+                 {"uint64", "0", "18446744073709551615"}};
+  for (size_t i = 0; i < TOMBOLA__COUNT(formats); i++) {
+    if (!yyjson_equals_str(name, formats[i].name)) continue;
+    tombola__part(b, tombola__numeric(b->c->s, bounded(b->c->s, formats[i].lo, formats[i].hi)));
+    return true;
+  }
+  return false;
+}
+
 static void build_format(struct tombola__build *b) {
   struct tombola__store *const s = b->c->s;
   yyjson_val *const format = b->keys.v[TOMBOLA__K_FORMAT];
@@ -127,6 +157,7 @@ static void build_format(struct tombola__build *b) {
   if (b->c->source->format != TOMBOLA_FORMAT_ASSERT &&
       !(b->resource->dialect.vocabularies & TOMBOLA__V_FORMAT_ASSERTION))
     return;
+  if (build_integer_format(b, format)) return;
   if (tombola__format(s, yyjson_get_str(format), yyjson_get_len(format), &lang))
     tombola__part(b, tombola__text(s, lang));
   else if (!s->status)

@@ -79,7 +79,12 @@ struct check {
   const struct options *options;
   tombola_model *model;
   tombola_trie *trie;
+  struct tombola_grammar_source source;
+  struct tombola_schema_document *documents; /* that $ref may name, */
+  struct text *texts;                        /* and their texts */
   tombola_grammar *grammar;
+  tombola_grammar *plain; /* the same in plain spelling, once it is wanted, or NULL */
+  bool asked_plain;
   struct tombola_schema_verdict verdict;
   yyjson_mut_doc *json; /* with --json */
   yyjson_mut_val *instances;
@@ -100,10 +105,27 @@ static void place_of(const char *text, size_t at, size_t *line, size_t *column) 
   }
 }
 
+/* What might have come where the document stops. In plain spelling, where the document has it so far, there are not the
+ * many ways of writing the same. */
+static void expect(struct check *check, const char *text, size_t length, struct schema_expected *expected) {
+  struct tombola_grammar_source source = check->source;
+  const bool is_plain = source.spelling == TOMBOLA_SPELLING_PLAIN;
+  source.spelling = TOMBOLA_SPELLING_PLAIN;
+  if (!is_plain && !check->asked_plain)
+    (void)tombola_grammar_new(&source, NULL, NULL, &check->plain, NULL, NULL);
+  check->asked_plain = true;
+  expected->count = 0;
+  if (check->plain) schema_expect(check->plain, true, text, length, expected);
+  if (expected->count) schema_expect_marks(check->grammar, text, length, expected); /* behind 1.0, no plain number */
+  if (expected->count == 0) schema_expect(check->grammar, is_plain, text, length, expected);
+}
+
 static void say(const char *path, const char *text, size_t length, const struct schema_fit *fit,
-                bool tokens) {
+                const struct schema_expected *expected, bool tokens) {
   size_t line, column;
-  char by_token[96] = "";
+  char by_token[96] = "", wanted[SCHEMA_ITEMS * (SCHEMA_ITEM + 4) + 32], list[sizeof wanted - 16];
+  schema_expected_text(expected, list, sizeof list);
+  snprintf(wanted, sizeof wanted, "%s%s", list[0] ? ": expected " : "", list);
   if (tokens && fit->by_token)
     snprintf(by_token, sizeof by_token, "; by token too (%zu)", fit->n_tokens);
   else if (tokens)
@@ -113,18 +135,28 @@ static void say(const char *path, const char *text, size_t length, const struct 
   if (fit->accepted)
     printf("%s: accepted%s\n", path, by_token);
   else if (fit->bytes == length)
-    printf("%s: not accepted: it ends too early, at byte %zu%s\n", path, fit->bytes, by_token);
+    printf("%s: not accepted: it ends too early, at byte %zu%s%s\n", path, fit->bytes, wanted, by_token);
   else
-    printf("%s: not accepted: stops at byte %zu (line %zu, column %zu)%s\n", path, fit->bytes, line, column,
-           by_token);
+    printf("%s: not accepted: stops at byte %zu (line %zu, column %zu)%s%s\n", path, fit->bytes, line, column,
+           wanted, by_token);
 }
 
-static bool add_json(struct check *check, const char *path, const struct schema_fit *fit) {
+static bool add_expected(yyjson_mut_doc *doc, yyjson_mut_val *item, const struct schema_expected *expected) {
+  yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, item, "expected");
+  bool good = list != NULL;
+  for (size_t i = 0; good && i < expected->count; i++)
+    good = yyjson_mut_arr_add_strcpy(doc, list, expected->items[i]);
+  return good;
+}
+
+static bool add_json(struct check *check, const char *path, const struct schema_fit *fit,
+                     const struct schema_expected *expected) {
   yyjson_mut_doc *doc = check->json;
   yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, check->instances);
   bool good = yyjson_mut_obj_add_strcpy(doc, item, "file", path) &&
               yyjson_mut_obj_add_bool(doc, item, "accepted", fit->accepted) &&
-              yyjson_mut_obj_add_uint(doc, item, "bytes", fit->bytes);
+              yyjson_mut_obj_add_uint(doc, item, "bytes", fit->bytes) &&
+              (fit->accepted || add_expected(doc, item, expected));
   if (!check->model || !good) return good;
   return yyjson_mut_obj_add_bool(doc, item, "accepted_by_token", fit->by_token) &&
          yyjson_mut_obj_add_uint(doc, item, "tokens", fit->tokens);
@@ -133,6 +165,7 @@ static bool add_json(struct check *check, const char *path, const struct schema_
 static int check_document(struct check *check, const char *path) {
   struct text text = {NULL, 0, 0};
   struct schema_fit fit;
+  struct schema_expected expected = {.count = 0};
   struct tombola_error error = {0};
   int exit_status = constrain_read(path, &text);
   if (exit_status == EXIT_OK) {
@@ -141,11 +174,12 @@ static int check_document(struct check *check, const char *path) {
     while (text.length > 0 && data[text.length - 1] == '\n') /* a file's last line end isn't the document's */
       text.length--;
     enum tombola_status status = schema_fit(check->grammar, vocabulary, data, text.length, &fit, &error);
+    if (status == TOMBOLA_OK && !fit.accepted) expect(check, data, fit.bytes, &expected);
     if (status != TOMBOLA_OK) /* the other documents are looked at all the same */
       complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
     else if (!check->json)
-      say(path, data, text.length, &fit, vocabulary != NULL);
-    else if (!add_json(check, path, &fit))
+      say(path, data, text.length, &fit, &expected, vocabulary != NULL);
+    else if (!add_json(check, path, &fit, &expected))
       exit_status = complain("out of memory");
     check->all_accepted = check->all_accepted && status == TOMBOLA_OK && fit.accepted;
   }
@@ -225,30 +259,29 @@ static int read_refs(const struct options *options, struct tombola_schema_docume
 
 static int compile(struct check *check, const char *path, struct text *schema) {
   const struct options *options = check->options;
-  struct tombola_grammar_source source = {.struct_size = sizeof source,
-                                          .kind = TOMBOLA_GRAMMAR_JSON_SCHEMA,
-                                          .text = schema->data ? schema->data : "",
-                                          .length = schema->length,
-                                          .n_documents = options->n_refs};
-  struct tombola_schema_document *documents = calloc(options->n_refs + 1, sizeof *documents);
-  struct text *texts = calloc(options->n_refs + 1, sizeof *texts);
+  struct tombola_grammar_source *source = &check->source;
   struct tombola_error error = {0};
   enum tombola_status status = TOMBOLA_OK;
-  int exit_status = documents && texts ? read_refs(options, documents, texts) : complain("out of memory");
-  if (exit_status == EXIT_OK && check->model)
+  check->documents = calloc(options->n_refs + 1, sizeof *check->documents);
+  check->texts = calloc(options->n_refs + 1, sizeof *check->texts);
+  if (!check->documents || !check->texts) return complain("out of memory");
+  int exit_status = read_refs(options, check->documents, check->texts);
+  if (exit_status != EXIT_OK) return exit_status;
+  *source = (struct tombola_grammar_source){.struct_size = sizeof *source,
+                                            .kind = TOMBOLA_GRAMMAR_JSON_SCHEMA,
+                                            .text = schema->data ? schema->data : "",
+                                            .length = schema->length,
+                                            .documents = check->documents,
+                                            .n_documents = options->n_refs};
+  constrain_json_options(options, source);
+  exit_status = constrain_unwrap(source, path, schema);
+  if (exit_status != EXIT_OK) return exit_status;
+  check->notes = constrain_unknown(source, &check->n_notes, &check->more_notes);
+  if (check->model)
     status = tombola_trie_new(tombola_model_vocabulary(check->model), NULL, &check->trie, &error);
-  source.documents = documents;
-  constrain_json_options(options, &source);
-  if (exit_status == EXIT_OK) exit_status = constrain_unwrap(&source, path, schema);
-  if (exit_status == EXIT_OK) check->notes = constrain_unknown(&source, &check->n_notes, &check->more_notes);
-  if (exit_status == EXIT_OK && status == TOMBOLA_OK)
-    status = tombola_grammar_new(&source, check->trie, NULL, &check->grammar, &check->verdict, &error);
-  for (size_t i = 0; texts && i < options->n_refs; i++)
-    text_free(&texts[i]);
-  free(texts);
-  free(documents);
-  if (exit_status != EXIT_OK || status == TOMBOLA_OK || check->verdict.verdict == TOMBOLA_VERDICT_REFUSED)
-    return exit_status;
+  if (status == TOMBOLA_OK)
+    status = tombola_grammar_new(source, check->trie, NULL, &check->grammar, &check->verdict, &error);
+  if (status == TOMBOLA_OK || check->verdict.verdict == TOMBOLA_VERDICT_REFUSED) return EXIT_OK;
   return complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
 }
 
@@ -279,6 +312,11 @@ static int check_one(const struct options *options, const char *path) {
   if (exit_status == EXIT_OK) exit_status = compile(&check, path, &schema);
   if (exit_status == EXIT_OK) exit_status = report(&check, path);
   yyjson_mut_doc_free(check.json);
+  for (size_t i = 0; check.texts && i < options->n_refs; i++)
+    text_free(&check.texts[i]);
+  free(check.texts);
+  free(check.documents);
+  tombola_grammar_free(check.plain);
   tombola_grammar_free(check.grammar);
   tombola_trie_free(check.trie);
   tombola_model_free(check.model);

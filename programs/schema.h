@@ -15,6 +15,23 @@ struct schema_fit {
   bool by_token; /* accepted token by token; means nothing without tokens */
 };
 
+/* What a document might have gone on with where it stops. */
+enum { SCHEMA_ITEMS = 8, SCHEMA_ITEM = 64 };
+struct schema_expected {
+  char items[SCHEMA_ITEMS]
+            [SCHEMA_ITEM]; /* tokens of JSON as they are written, or in words: a string, a digit, the end */
+  size_t count;
+  bool more; /* there are others */
+};
+
+/* Looks behind `length` bytes that fit. Nothing is found where looking fails. `is_plain`: the grammar's spelling is. */
+void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length,
+                   struct schema_expected *expected);
+/* Adds the marks between tokens, and the end. */
+void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t length, struct schema_expected *expected);
+/* "a, b or c" */
+void schema_expected_text(const struct schema_expected *expected, char *text, size_t size);
+
 /* Byte by byte, and token by token where the vocabulary isn't NULL. A failure is the status. */
 enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabulary *vocabulary,
                                const char *text, size_t length, struct schema_fit *fit,

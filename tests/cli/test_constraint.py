@@ -314,10 +314,41 @@ class SchemaCheck(support.Case):
         self.check(result, 1)
         lines = result.stdout.decode().splitlines()
         self.assertEqual(lines[1:], [
-            f"{good}: accepted", f"{bad}: not accepted: stops at byte 25 (line 2, column 10)",
-            f"{cut}: not accepted: it ends too early, at byte 12"])
+            f"{good}: accepted", f"{bad}: not accepted: stops at byte 25 (line 2, column 10): expected 30",
+            f"{cut}: not accepted: it ends too early, at byte 12: expected \"Ann\""])
         answer = json.loads(self.check_schema(PERSON, "-i", bad, "--json").stdout)
-        self.assertEqual(answer["instances"], [{"file": bad, "accepted": False, "bytes": 25}])
+        self.assertEqual(answer["instances"], [{"file": bad, "accepted": False, "bytes": 25, "expected": ["30"]}])
+        answer = json.loads(self.check_schema(PERSON, "-i", good, "--json").stdout)
+        self.assertEqual(answer["instances"], [{"file": good, "accepted": True, "bytes": 27}])
+
+    def test_expected(self):
+        many = {"enum": [f"a{i}" for i in range(20)]}
+        rows = [
+            (PERSON, "", "'{'"), (PERSON, "[]", "'{'"), (PERSON, '{"nme": 1}', '"name"'), (PERSON, "{x", '"age" or "name"'),
+            (PERSON, '{"name":"Ann"}', "','"), (PERSON, '{"name":"Ann","age":30,}', "'}'"),
+            (PERSON, '{"name":"Ann","name":"Bob"}', '"age"'), (PERSON, '{"name":"Ann","age":30} x', "the end"),
+            ({}, "x", "a number, a string, '[', false, null, true or '{'"), ({}, "nulx", "null"),
+            ({}, "[1}", "a digit, '.', ',' or ']'"), ({}, "[1.0}", "a digit, ',' or ']'"),
+            ({"type": "integer"}, "1x", "a digit or the end"), ({"type": "number"}, "-", "a digit"),
+            ({"type": "string", "maxLength": 3}, '"abcd"', '"abc"'), ({"type": "string"}, '"a\n"', "any character"),
+            ({"enum": ["caf\u00e9", "cafe"]}, '"cafx"', '"cafe" or "caf\u00e9"'), ({"enum": [1, 10, 100]}, "2", "1, 10 or 100"),
+            ({"const": 'x"y'}, '"xy"', '"x\\"y"'), ({"const": "xy"}, '"\\u0078z"', '"\\u0078y"'),
+            ({"type": "string"}, b'"\xc3x"', "the rest of a character"), (many, "1", '"a\u2026'),
+            ({"type": "string", "format": "date"}, '"2020-13"', '"2020-10\u2026, "2020-11\u2026 or "2020-12\u2026'),
+            ({"type": "string", "pattern": "^[ab]+$"}, '"abd"', '"ab", "aba\u2026 or "abb\u2026'),
+            ({"enum": ["x" * 90]}, '"' + "x" * 50 + "y", "\u2026" + "x" * 40 + '"'),
+        ]
+        for schema, text, expected in rows:
+            result = self.check_schema(schema, "-i", self.write("text.json", text))
+            self.check(result, 1)
+            self.assertTrue(result.stdout.decode().endswith(f": expected {expected}\n"), (text, result.stdout.decode()))
+        result = self.check_schema({"enum": [10 * i for i in range(1, 10)]}, "-i", self.write("text.json", "x"))
+        self.check(result, 1)
+        answer = json.loads(self.check_schema({}, "-i", self.write("text.json", "x"), "--json").stdout)
+        self.assertEqual(answer["instances"][0]["expected"], ["a number", "a string", "[", "false", "null", "true", "{"])
+        answer = json.loads(self.check_schema(many, "--json-spelling", "plain", "-i", self.write("text.json", "1"),
+                                              "--json").stdout)
+        self.assertEqual(answer["instances"][0]["expected"], ['"a\u2026'])
 
     def test_by_token(self):
         good = self.write("good.json", '{"name":"Ann","age":30}')
@@ -327,8 +358,8 @@ class SchemaCheck(support.Case):
         self.check(result, 1)
         lines = result.stdout.decode().splitlines()
         self.assertEqual(lines[1], f"{good}: accepted; by token too (12)")
-        self.assertEqual(lines[2], f"{bad}: not accepted: stops at byte 20 (line 1, column 21); by token: stops at token "
-                                   "10 of 12")
+        self.assertEqual(lines[2], f"{bad}: not accepted: stops at byte 20 (line 1, column 21): expected 30 or 41; "
+                                   "by token: stops at token 10 of 12")
         answer = json.loads(self.check_schema(PERSON, "-m", model, "-i", good, "--json").stdout)
         self.assertEqual(answer["instances"][0]["accepted_by_token"], True)
         self.assertEqual(answer["instances"][0]["tokens"], 12)

@@ -6,27 +6,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the well-formed character at the front of a text, and the character; 0 when there is none (Unicode 15,
- * table 3-7). */
-static inline size_t tombola__utf8_read(const char *text, size_t length, uint32_t *code_point) {
-  static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-  if (length == 0) return 0;
-  const unsigned char lead = (unsigned char)text[0];
-  const size_t n = lead < 0x80   ? 1
-                   : lead < 0xC2 ? 0
-                   : lead < 0xE0 ? 2
-                   : lead < 0xF0 ? 3
-                   : lead < 0xF5 ? 4
-                                 : 0;
-  if (!n || n > length) return 0;
-  uint32_t c = n == 1 ? lead : lead & (0x7Fu >> n);
-  for (size_t i = 1; i < n; i++) {
-    const unsigned char byte = (unsigned char)text[i];
-    if ((byte & 0xC0) != 0x80) return 0;
-    c = c << 6 | (byte & 0x3Fu);
+/* How many bytes of a well-formed character are at the front of a text that isn't empty: all of them, or as many as
+ * there are where the end cuts it; 0 when there is none (Unicode 15, table 3-7). Arithmetic, as texts mix lengths. */
+static inline size_t tombola__utf8_size(const char *text, size_t length) {
+  const unsigned lead = (unsigned char)text[0];
+  if (lead < 0x80) return 1;
+  if (lead < 0xC2 || lead > 0xF4) return 0;
+  const size_t size = 2u + (lead >= 0xE0) + (lead >= 0xF0);
+  const size_t here = size < length ? size : length;
+  if (here > 1) {
+    const unsigned second = (unsigned char)text[1];
+    const unsigned low = 0x80u + 0x20u * (lead == 0xE0) + 0x10u * (lead == 0xF0);
+    const unsigned high = 0xBFu - 0x20u * (lead == 0xED) - 0x30u * (lead == 0xF4);
+    if (second < low || second > high) return 0;
   }
+  for (size_t i = 2; i < here; i++)
+    if (((unsigned char)text[i] & 0xC0) != 0x80) return 0;
+  return here;
+}
+
+/* The length of the well-formed character at the front of a text, and the character; 0 when there is none. */
+static inline size_t tombola__utf8_read(const char *text, size_t length, uint32_t *code_point) {
+  const size_t n = length ? tombola__utf8_size(text, length) : 0;
+  const unsigned lead = n ? (unsigned char)text[0] : 0;
+  if (n != 1u + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)) return 0; /* none, or cut */
+  uint32_t c = n == 1 ? lead : lead & (0x7Fu >> n);
+  for (size_t i = 1; i < n; i++)
+    c = c << 6 | ((unsigned char)text[i] & 0x3Fu);
   *code_point = c;
-  return c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF) ? 0 : n;
+  return n;
 }
 
 static inline unsigned tombola__utf8_length(uint32_t code_point) {

@@ -216,6 +216,42 @@ static void check_slices(const struct words *w, const tombola_trie *trie) {
     assert_true(trie->long_ones[i].characters > TOMBOLA__MASK_LENGTHS);
 }
 
+/* The widest groups have masks: at least as many tokens as any group without. */
+static void check_wide(const tombola_trie *trie) {
+  size_t n_wide = 0, least = SIZE_MAX;
+  for (size_t g = 0; g < trie->n_groups; g++) {
+    const struct tombola__group *const group = &trie->groups[g];
+    if (!group->masks) continue;
+    n_wide++;
+    if (group->last - group->first < least) least = group->last - group->first;
+    for (size_t k = 1; k <= TOMBOLA__WIDE_LENGTHS; k++) {
+      uint32_t wanted[MOST / 32] = {0};
+      for (uint32_t i = group->first; i < group->last; i++)
+        if (trie->plain[i].characters <= k)
+          wanted[trie->plain[i].token / 32] |= (uint32_t)1 << trie->plain[i].token % 32;
+      assert_memory_equal(group->masks + (k - 1) * trie->words, wanted, trie->words * sizeof *wanted);
+    }
+  }
+  assert_int_equal(n_wide, trie->n_groups < TOMBOLA__WIDE_GROUPS ? trie->n_groups : TOMBOLA__WIDE_GROUPS);
+  for (size_t g = 0; g < trie->n_groups; g++)
+    assert_true(trie->groups[g].masks || trie->groups[g].last - trie->groups[g].first <= least);
+}
+
+/* Of tokens with the same bytes the lowest is the node's, the others are pairs, all ascending. */
+static void check_same(const struct words *w, const tombola_trie *trie) {
+  for (size_t i = 0; i < trie->n_same; i++) {
+    const tombola_token *const pair = trie->same + 2 * i;
+    assert_true(pair[0] < pair[1]);
+    if (i) assert_true(pair[-2] < pair[0] || (pair[-2] == pair[0] && pair[-1] < pair[1]));
+  }
+  for (size_t i = 0; i < w->count; i++) {
+    const unsigned flags = w->flags[i];
+    const bool matchable = !(flags & (TOMBOLA_TOKEN_END | TOMBOLA_TOKEN_UNUSED)) &&
+                           (w->offsets[i + 1] > w->offsets[i] || flags & TOMBOLA_TOKEN_SPECIAL);
+    assert_int_equal(trie->matchable[i / 32] >> i % 32 & 1, matchable);
+  }
+}
+
 static void check(const struct words *w) {
   tombola_vocabulary *const v = vocabulary_of(w);
   tombola_trie *trie = NULL;
@@ -225,6 +261,8 @@ static void check(const struct words *w) {
   for (size_t i = 0; i < w->count; i++)
     assert_int_equal(found[i], is_in(w, i));
   check_slices(w, trie);
+  check_wide(trie);
+  check_same(w, trie);
   assert_true(tombola_trie_size(trie) >= trie->n_nodes * sizeof *trie->nodes);
   tombola_trie_free(trie);
   tombola_vocabulary_free(v);
@@ -265,6 +303,26 @@ static void test_edges(void **state) {
   free(w);
 }
 
+/* Many words that have their first bytes in common, 0 to 23 of them, longer ones and higher letters first, some twice. */
+static void test_common_beginnings(void **state) {
+  (void)state;
+  struct words *const w = malloc(sizeof *w);
+  for (size_t common = 0; common < 24; common++) {
+    memset(w, 0, sizeof *w);
+    char text[32];
+    memset(text, 'a', sizeof text);
+    for (size_t length = common + 4; length >= common && length > 2; length--)
+      for (int letter = 'z'; letter > 'g'; letter--) {
+        text[common] = (char)letter;
+        text[common + 1] = (char)(letter ^ 3);
+        add(w, text, length, 0);
+        if (letter % 5 == 0) add(w, text, length, 0);
+      }
+    check(w);
+  }
+  free(w);
+}
+
 static void test_statuses(void **state) {
   (void)state;
   struct words *const w = malloc(sizeof *w);
@@ -299,6 +357,7 @@ static void test_statuses(void **state) {
 int main(void) {
   list_encodings();
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_edges),
+                                     cmocka_unit_test(test_common_beginnings),
                                      cmocka_unit_test(test_statuses)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,8 @@
 bool tombola__token_is_matchable(const tombola_vocabulary *vocabulary, uint32_t token) {
   size_t length;
   if (token >= tombola_vocabulary_count(vocabulary)) return false;
-  const unsigned flags = tombola_vocabulary_flags(vocabulary, (tombola_token)token);
-  if (flags & (TOMBOLA_TOKEN_END | TOMBOLA_TOKEN_UNUSED)) return false;
   (void)tombola_vocabulary_bytes(vocabulary, (tombola_token)token, &length);
-  return length > 0 || flags & TOMBOLA_TOKEN_SPECIAL;
+  return tombola__is_matchable(tombola_vocabulary_flags(vocabulary, (tombola_token)token), length);
 }
 
 bool tombola__token_has_match(const tombola_vocabulary *vocabulary, uint32_t token, bool negated) {

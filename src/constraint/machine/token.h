@@ -7,6 +7,12 @@
 
 #include "base/base.h"
 
+/* The same of a token with these flags and so many bytes. */
+static inline bool tombola__is_matchable(unsigned flags, size_t length) {
+  return !(flags & (TOMBOLA_TOKEN_END | TOMBOLA_TOKEN_UNUSED)) &&
+         (length > 0 || flags & TOMBOLA_TOKEN_SPECIAL);
+}
+
 /* An element matches no end token, which is for the end of the text, no unused one, and an ordinary one only when it has
  * bytes, as in llama.cpp. False for an id that the vocabulary doesn't have, too. */
 bool tombola__token_is_matchable(const tombola_vocabulary *vocabulary, uint32_t token);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define NO_GROUP UINT32_MAX
+#include "constraint/code_point.h"
 
 /* The categories of ASCII characters; those beyond ASCII have one of their own, the highest. Characters that patterns
  * and triggers tell apart are apart. */
@@ -24,7 +24,8 @@ static const char *const categories[] = {
     "`",          "!#$%&()*;=>?]^|}~",
 };
 
-#define OTHERS ((uint32_t)1 << TOMBOLA__COUNT(categories))
+#define OTHERS    ((uint32_t)1 << TOMBOLA__COUNT(categories))
+#define NOT_PLAIN (2 * OTHERS)
 
 uint32_t tombola__all_categories(void) {
   return 2 * OTHERS - 1;
@@ -49,59 +50,43 @@ uint32_t tombola__met_categories(const struct tombola__freedom *letters) {
   return found;
 }
 
-/* The category's bit of an ASCII character; 0: not plain. */
-static void category_table(uint32_t table[128]) {
-  memset(table, 0, 128 * sizeof *table);
+/* The category's bit by byte; those that aren't plain have NOT_PLAIN, those of other characters OTHERS. */
+static void category_table(uint32_t table[256]) {
+  for (size_t i = 0; i < 256; i++)
+    table[i] = i < 128 ? NOT_PLAIN : OTHERS;
   for (size_t i = 0; i < TOMBOLA__COUNT(categories); i++)
     for (const char *c = categories[i]; *c; c++)
       table[(uint8_t)*c] = (uint32_t)1 << i;
 }
 
-/* How many bytes of a character beyond ASCII are at the front: all of them, or as many as there are when the end cuts
- * it; 0 when it is ill-formed (Unicode 15, table 3-7). */
-static size_t other_character(const uint8_t *bytes, size_t length) {
-  const uint8_t lead = bytes[0];
-  if (lead < 0xC2 || lead > 0xF4) return 0;
-  const size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  const size_t here = size < length ? size : length;
-  if (here > 1) {
-    const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    if (bytes[1] < low || bytes[1] > high) return 0;
-  }
-  for (size_t i = 2; i < here; i++)
-    if (bytes[i] >> 6 != 2) return 0;
-  return here;
+/* The number of characters, the last one perhaps cut; 0 when one is ill-formed. */
+static uint32_t characters_of(const char *bytes, size_t length) {
+  uint32_t n = 0;
+  for (size_t i = 0, step; i < length; i += step, n++)
+    if ((step = tombola__utf8_size(bytes + i, length - i)) == 0) return 0;
+  return n;
 }
 
-/* What a token is made of: its categories and number of characters; false when it isn't plain. */
-static bool plain_token(const uint32_t table[128], const uint8_t *bytes, size_t length, uint32_t *signature,
-                        uint32_t *characters) {
-  uint32_t found = 0, n = 0;
-  for (size_t i = 0, step; i < length; i += step, n++) {
-    step = 1;
-    uint32_t bit = OTHERS;
-    if (bytes[i] < 128)
-      bit = table[bytes[i]];
-    else if ((step = other_character(bytes + i, length - i)) == 0)
-      return false;
-    if (!bit) return false;
-    found |= bit;
-  }
-  *signature = found;
-  *characters = n;
-  return length > 0;
+/* What a token is made of: its categories and number of characters, which is 0 when it isn't plain. */
+static uint32_t plain_token(const uint32_t table[256], const char *bytes, size_t length,
+                            uint32_t *characters) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < length; i += 8)
+    for (size_t k = i; k < i + 8; k++) /* beyond the end the last one again: no branch for each length */
+      found |= table[(uint8_t)bytes[k < length ? k : length - 1]];
+  *characters = found & NOT_PLAIN ? 0 : found & OTHERS ? characters_of(bytes, length) : (uint32_t)length;
+  return found;
 }
 
-/* What is found out about each token. */
+/* What is found out about the tokens. */
 struct slicing {
-  uint32_t *group;      /* by token; NO_GROUP: of the rest, or in no trie */
-  uint32_t *characters; /* by token */
-  uint32_t *table;      /* group + 1 by hash of its signature; 0: free */
-  size_t table_size;    /* a power of two */
-  size_t room;          /* for groups */
-  uint32_t *sums;
+  uint32_t *group;              /* by token */
+  struct tombola__plain *by_id; /* plain tokens */
   struct tombola__plain *by_length;
+  uint32_t *table;   /* group + 1 by hash of its signature; 0: free */
+  size_t table_size; /* a power of two */
+  size_t room;       /* for groups */
+  uint32_t *sums;    /* by number of characters */
 };
 
 static uint32_t hash_of(uint32_t signature) {
@@ -132,9 +117,9 @@ static bool grow(tombola_trie *trie, struct slicing *s) {
   return true;
 }
 
-/* The group of a signature, made when it is new; NO_GROUP: no memory. */
+/* The group of a signature, made when it is new; TOMBOLA__NO_GROUP: no memory. */
 static uint32_t group_of(tombola_trie *trie, struct slicing *s, uint32_t signature) {
-  if (trie->n_groups == s->room && !grow(trie, s)) return NO_GROUP;
+  if (trie->n_groups == s->room && !grow(trie, s)) return TOMBOLA__NO_GROUP;
   size_t at = hash_of(signature) & (s->table_size - 1);
   for (; s->table[at]; at = (at + 1) & (s->table_size - 1))
     if (trie->groups[s->table[at] - 1].signature == signature) return s->table[at] - 1;
@@ -143,24 +128,20 @@ static uint32_t group_of(tombola_trie *trie, struct slicing *s, uint32_t signatu
   return (uint32_t)trie->n_groups - 1;
 }
 
-/* In the order of the ids, in which their bytes lie. */
-static bool classify(tombola_trie *trie, struct slicing *s, const struct tombola__trie_entry *entries,
-                     size_t n) {
-  uint32_t table[128];
+static bool classify(tombola_trie *trie, struct slicing *s, const uint64_t *keys, size_t n) {
+  uint32_t table[256];
   category_table(table);
-  memset(s->group, 0xFF, trie->count * sizeof *s->group);
-  for (size_t i = 0; i < n; i++)
-    s->characters[entries[i].token] = 1; /* it is in a trie */
-  for (size_t token = 0; token < trie->count; token++) {
-    uint32_t signature, characters;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t token = tombola__key_token(keys[i]);
     size_t length;
-    if (!s->characters[token]) continue;
+    uint32_t characters;
     const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
-    if (!plain_token(table, (const uint8_t *)bytes, length, &signature, &characters)) continue;
-    if ((s->group[token] = group_of(trie, s, signature)) == NO_GROUP) return false;
-    s->characters[token] = characters;
+    const uint32_t signature = plain_token(table, bytes, length, &characters);
+    s->group[token] = TOMBOLA__NO_GROUP;
+    if (!characters) continue;
+    if ((s->group[token] = group_of(trie, s, signature)) == TOMBOLA__NO_GROUP) return false;
     trie->groups[s->group[token]].last++; /* a count, for now */
-    trie->n_plain++;
+    s->by_id[trie->n_plain++] = (struct tombola__plain){token, characters};
     if (characters > trie->most_characters) trie->most_characters = characters;
   }
   return true;
@@ -168,18 +149,16 @@ static bool classify(tombola_trie *trie, struct slicing *s, const struct tombola
 
 /* Plain tokens by rising number of characters, then by id. */
 static void order_by_length(const tombola_trie *trie, struct slicing *s) {
-  for (size_t token = 0; token < trie->count; token++)
-    if (s->group[token] != NO_GROUP) s->sums[s->characters[token]]++;
+  for (size_t i = 0; i < trie->n_plain; i++)
+    s->sums[s->by_id[i].characters]++;
   uint32_t sum = 0;
   for (size_t i = 0; i <= trie->most_characters; i++) {
     const uint32_t here = s->sums[i];
     s->sums[i] = sum;
     sum += here;
   }
-  for (size_t token = 0; token < trie->count; token++)
-    if (s->group[token] != NO_GROUP)
-      s->by_length[s->sums[s->characters[token]]++] =
-          (struct tombola__plain){(uint32_t)token, s->characters[token]};
+  for (size_t i = 0; i < trie->n_plain; i++)
+    s->by_length[s->sums[s->by_id[i].characters]++] = s->by_id[i];
 }
 
 /* From counts to places, and the tokens of each group. */
@@ -197,24 +176,22 @@ static void fill_groups(tombola_trie *trie, const struct slicing *s) {
   }
 }
 
-static void fill_masks(tombola_trie *trie, const struct slicing *s) {
+/* Masks of at most 1, 2, … characters, of tokens by rising number of characters; how many tokens they have. */
+static size_t fill_masks(uint32_t *mask, size_t lengths, size_t words, const struct tombola__plain *tokens,
+                         size_t n) {
   size_t at = 0;
-  for (size_t length = 1; length <= TOMBOLA__MASK_LENGTHS; length++) {
-    uint32_t *const mask = trie->plain_masks + (length - 1) * trie->words;
-    if (length > 1) memcpy(mask, mask - trie->words, trie->words * sizeof *mask);
-    for (; at < trie->n_plain && s->by_length[at].characters == length; at++)
-      mask[s->by_length[at].token / 32] |= (uint32_t)1 << s->by_length[at].token % 32;
+  memset(mask, 0, words * sizeof *mask);
+  for (size_t length = 1; length <= lengths; length++, mask += words) {
+    if (length > 1) memcpy(mask, mask - words, words * sizeof *mask);
+    for (; at < n && tokens[at].characters == length; at++)
+      mask[tokens[at].token / 32] |= (uint32_t)1 << tokens[at].token % 32;
   }
-  trie->n_long = trie->n_plain - at;
+  return at;
 }
 
-/* Masks of the widest groups by length, so that they are taken word by word. */
-static bool fill_wide(tombola_trie *trie) {
-  const size_t size = TOMBOLA__WIDE_LENGTHS * trie->words;
-  trie->wide_masks = tombola__new(&trie->allocator, TOMBOLA__WIDE_GROUPS * size, sizeof *trie->wide_masks);
-  if (!trie->wide_masks) return false;
-  trie->size += TOMBOLA__WIDE_GROUPS * size * sizeof *trie->wide_masks;
-  for (size_t i = 0; i < TOMBOLA__WIDE_GROUPS; i++) {
+void tombola__slices_widen(tombola_trie *trie) {
+  uint32_t *masks = trie->wide_masks;
+  for (size_t i = 0; i < TOMBOLA__WIDE_GROUPS; i++, masks += TOMBOLA__WIDE_LENGTHS * trie->words) {
     struct tombola__group *widest = NULL;
     for (size_t g = 0; g < trie->n_groups; g++) {
       struct tombola__group *const group = &trie->groups[g];
@@ -222,41 +199,23 @@ static bool fill_wide(tombola_trie *trie) {
         widest = group;
     }
     if (!widest) break;
-    uint32_t *mask = trie->wide_masks + i * size;
-    widest->masks = mask;
-    uint32_t at = widest->first;
-    for (size_t length = 1; length <= TOMBOLA__WIDE_LENGTHS; length++, mask += trie->words) {
-      if (length > 1) memcpy(mask, mask - trie->words, trie->words * sizeof *mask);
-      for (; at < widest->last && trie->plain[at].characters == length; at++)
-        mask[trie->plain[at].token / 32] |= (uint32_t)1 << trie->plain[at].token % 32;
-    }
-  }
-  return true;
-}
-
-/* Sorted entries of the groups, one group after the other, then those of the rest. */
-static void part(tombola_trie *trie, const struct slicing *s, const struct tombola__trie_entry *entries,
-                 size_t n, struct tombola__trie_entry *parted) {
-  size_t rest = trie->n_plain;
-  for (size_t g = 0; g < trie->n_groups; g++)
-    trie->groups[g].last = trie->groups[g].first;
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t g = s->group[entries[i].token];
-    parted[g == NO_GROUP ? rest++ : trie->groups[g].last++] = entries[i];
+    widest->masks = masks;
+    fill_masks(masks, TOMBOLA__WIDE_LENGTHS, trie->words, trie->plain + widest->first,
+               widest->last - widest->first);
   }
 }
 
 static bool fill(tombola_trie *trie, struct slicing *s) {
   const struct tombola_allocator *const a = &trie->allocator;
   s->sums = tombola__new(a, trie->most_characters + 1, sizeof *s->sums);
-  s->by_length = tombola__new(a, trie->n_plain, sizeof *s->by_length);
-  trie->plain = tombola__new(a, trie->n_plain, sizeof *trie->plain);
-  trie->plain_masks = tombola__new(a, TOMBOLA__MASK_LENGTHS * trie->words, sizeof *trie->plain_masks);
-  if (!s->sums || !s->by_length || !trie->plain || !trie->plain_masks) return false;
+  trie->plain = tombola__trie_room(trie, trie->n_plain, sizeof *trie->plain);
+  trie->plain_masks =
+      tombola__trie_room(trie, TOMBOLA__MASK_LENGTHS * trie->words, sizeof *trie->plain_masks);
+  if (!s->sums || !trie->plain || !trie->plain_masks) return false;
   order_by_length(trie, s);
   fill_groups(trie, s);
-  fill_masks(trie, s);
-  if (!fill_wide(trie)) return false;
+  trie->n_long = trie->n_plain - fill_masks(trie->plain_masks, TOMBOLA__MASK_LENGTHS, trie->words,
+                                            s->by_length, trie->n_plain);
   trie->long_ones = tombola__new(a, trie->n_long, sizeof *trie->long_ones);
   if (!trie->long_ones) return false;
   if (trie->n_long)
@@ -267,18 +226,11 @@ static bool fill(tombola_trie *trie, struct slicing *s) {
   return true;
 }
 
-bool tombola__slices(tombola_trie *trie, const struct tombola__trie_entry *entries, size_t n,
-                     struct tombola__trie_entry *parted, size_t *n_rest) {
-  const struct tombola_allocator *const a = &trie->allocator;
-  struct slicing s = {.group = tombola__new(a, trie->count, sizeof *s.group),
-                      .characters = tombola__new(a, trie->count, sizeof *s.characters)};
-  const bool done = s.group && s.characters && classify(trie, &s, entries, n) && fill(trie, &s);
-  if (done) {
-    part(trie, &s, entries, n, parted);
-    *n_rest = n - trie->n_plain;
-  }
-  void *const held[] = {s.group, s.characters, s.table, s.sums, s.by_length};
-  for (size_t i = 0; i < TOMBOLA__COUNT(held); i++)
-    tombola__free(a, held[i]);
+bool tombola__slices(tombola_trie *trie, const uint64_t *keys, size_t n, struct tombola__plain *scratch,
+                     uint32_t *group) {
+  struct slicing s = {.group = group, .by_id = scratch, .by_length = scratch + n};
+  const bool done = classify(trie, &s, keys, n) && fill(trie, &s);
+  tombola__free(&trie->allocator, s.table);
+  tombola__free(&trie->allocator, s.sums);
   return done;
 }

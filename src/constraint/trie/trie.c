@@ -1,40 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making the tries: tokens are sorted, with their first 16 bytes at hand, so that the vocabulary is seldom looked at in
- * this order, and then written depth first. */
+/* Making the tries: tokens are sorted by their first bytes, which are in a word with their ids, then among those that
+ * have them in common with 16 bytes at hand, so that the vocabulary is seldom looked at in this order. What is sorted is
+ * counted, then written depth first. Half of the time goes for memory that is touched for the first time. */
 #include "constraint/trie/trie.h"
 
 #include <string.h>
 
 #include "constraint/machine/token.h"
 
-#define BUCKETS     ((size_t)1 << 16)
 #define MOST_LENGTH (((size_t)1 << 24) - 1) /* of a token: its depth must fit into a node */
+#define AT_HAND     16                      /* bytes of a token that an entry has */
+#define RUN         ((size_t)16)            /* entries that are sorted by insertion */
+#define KEY_DIGITS  5                       /* bytes of a key */
 
 static const char *bytes_of(const tombola_trie *trie, uint32_t token) {
   size_t length;
   return tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
 }
 
-/* 8 bytes from `from` on. */
-static uint64_t word_of(const char *bytes, size_t length, size_t from) {
-  uint64_t word = 0;
-  for (size_t i = from; i < from + 8; i++)
-    word = word << 8 | (i < length ? (uint8_t)bytes[i] : 0u);
-  return word;
+/* The first 8 bytes, the first one highest, 0 behind the end. There are 8 readable ones. */
+static uint64_t word_of(const char *text, size_t length) {
+  const uint8_t *const b = (const uint8_t *)text;
+  const uint64_t word = (uint64_t)b[0] << 56 | (uint64_t)b[1] << 48 | (uint64_t)b[2] << 40 |
+                        (uint64_t)b[3] << 32 | (uint64_t)b[4] << 24 | (uint64_t)b[5] << 16 |
+                        (uint64_t)b[6] << 8 | b[7];
+  return length >= 8 ? word : word & ~(UINT64_MAX >> 8 * length);
 }
 
-/* The tokens that can be part of a value, in the order of their ids. */
-static size_t gather(tombola_trie *trie, struct tombola__trie_entry *entries) {
+/* Where the bytes of all tokens end, which lie one after the other. */
+static const char *end_of(const tombola_vocabulary *vocabulary) {
+  size_t length;
+  const char *const last = tombola_vocabulary_bytes(
+      vocabulary, (tombola_token)(tombola_vocabulary_count(vocabulary) - 1), &length);
+  return last + length;
+}
+
+/* An entry of a token; `end`: of the vocabulary's bytes. */
+static struct tombola__trie_entry entry_of(const char *bytes, size_t length, const char *end,
+                                           uint32_t token) {
+  char near_end[AT_HAND] = {0};
+  const char *const text = (size_t)(end - bytes) >= AT_HAND ? bytes : near_end;
+  if (text == near_end) memcpy(near_end, bytes, length);
+  return (struct tombola__trie_entry){word_of(text, length), length > 8 ? word_of(text + 8, length - 8) : 0,
+                                      token, (uint32_t)length};
+}
+
+/* The keys of the tokens that can be part of a value, in the order of their ids; and what an element can match. */
+static size_t gather(tombola_trie *trie, uint64_t *keys) {
   const unsigned out = TOMBOLA_TOKEN_SPECIAL | TOMBOLA_TOKEN_END | TOMBOLA_TOKEN_UNUSED;
-  size_t n = 0;
-  for (size_t token = 0; token < trie->count; token++) {
-    size_t length;
-    const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
-    if (length == 0 || length > MOST_LENGTH) continue;
-    if (tombola_vocabulary_flags(trie->vocabulary, (tombola_token)token) & out) continue;
+  const tombola_vocabulary *const v = trie->vocabulary;
+  const char *const end = end_of(v);
+  size_t n = 0, length;
+  for (uint32_t token = 0; token < trie->count; token++) {
+    const char *const bytes = tombola_vocabulary_bytes(v, (tombola_token)token, &length);
+    const unsigned flags = tombola_vocabulary_flags(v, (tombola_token)token);
+    trie->matchable[token / 32] |= (uint32_t)tombola__is_matchable(flags, length) << token % 32;
+    if (length == 0 || length > MOST_LENGTH || flags & out) continue;
     if (length > trie->longest) trie->longest = length;
-    entries[n++] = (struct tombola__trie_entry){word_of(bytes, length, 0), word_of(bytes, length, 8),
-                                                (uint32_t)token, (uint32_t)length};
+    keys[n++] = entry_of(bytes, length, end, token).head >> TOMBOLA__KEY_TOKEN_BITS
+                                                                << TOMBOLA__KEY_TOKEN_BITS |
+                token;
   }
   return n;
 }
@@ -44,17 +69,25 @@ static bool is_before(const tombola_trie *trie, const struct tombola__trie_entry
   const size_t both = a->length < b->length ? a->length : b->length;
   if (a->head != b->head) return a->head < b->head;
   if (a->next != b->next) return a->next < b->next;
-  if (both > 16) {
-    const int order = memcmp(bytes_of(trie, a->token) + 16, bytes_of(trie, b->token) + 16, both - 16);
+  if (both > AT_HAND) {
+    const int order =
+        memcmp(bytes_of(trie, a->token) + AT_HAND, bytes_of(trie, b->token) + AT_HAND, both - AT_HAND);
     if (order != 0) return order < 0;
   }
   return a->length != b->length ? a->length < b->length : a->token < b->token;
 }
 
-/* Merge sort. */
-static void sort_bucket(const tombola_trie *trie, struct tombola__trie_entry *entries,
-                        struct tombola__trie_entry *scratch, size_t n) {
-  for (size_t width = 1; width < n; width *= 2) {
+/* A merge sort of runs that were sorted by insertion. */
+static void sort_ties(const tombola_trie *trie, struct tombola__trie_entry *entries,
+                      struct tombola__trie_entry *scratch, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    const struct tombola__trie_entry held = entries[i];
+    size_t at = i;
+    for (; at % RUN && is_before(trie, &held, &entries[at - 1]); at--)
+      entries[at] = entries[at - 1];
+    entries[at] = held;
+  }
+  for (size_t width = RUN; width < n; width *= 2) {
     for (size_t low = 0; low + width < n; low += 2 * width) {
       const size_t middle = low + width, high = n - middle < width ? n : middle + width;
       size_t a = low, b = middle, at = low;
@@ -68,96 +101,126 @@ static void sort_bucket(const tombola_trie *trie, struct tombola__trie_entry *en
   }
 }
 
-/* By bytes, and by ids where those are equal: into buckets by the first two bytes, which are small enough for a fast
- * memory, and then each bucket. False: no memory. */
-static bool sort(const tombola_trie *trie, struct tombola__trie_entry *entries,
-                 struct tombola__trie_entry *to, size_t n) {
-  uint32_t *const at = tombola__new(&trie->allocator, BUCKETS, sizeof *at);
-  if (!at) return false;
-  uint32_t sum = 0;
+/* By the bytes that they have, the last one first; equal ones stay in their order. Where they are then. */
+static const uint64_t *sort_keys(uint64_t *keys, uint64_t *scratch, size_t n) {
+  uint32_t places[KEY_DIGITS][256] = {{0}};
   for (size_t i = 0; i < n; i++)
-    at[entries[i].head >> 48]++;
-  for (size_t b = 0; b < BUCKETS; b++) {
-    const uint32_t here = at[b];
-    at[b] = sum;
-    sum += here;
+    for (unsigned d = 0; d < KEY_DIGITS; d++)
+      places[d][keys[i] >> (TOMBOLA__KEY_TOKEN_BITS + 8 * d) & 0xFF]++;
+  for (unsigned d = 0; d < KEY_DIGITS; d++) {
+    uint32_t sum = 0;
+    for (size_t digit = 0; digit < 256; digit++) {
+      const uint32_t here = places[d][digit];
+      places[d][digit] = sum;
+      sum += here;
+    }
+    for (size_t i = 0; i < n; i++)
+      scratch[places[d][keys[i] >> (TOMBOLA__KEY_TOKEN_BITS + 8 * d) & 0xFF]++] = keys[i];
+    uint64_t *const sorted = scratch;
+    scratch = keys;
+    keys = sorted;
   }
-  for (size_t i = 0; i < n; i++)
-    to[at[entries[i].head >> 48]++] = entries[i];
-  for (size_t b = 0, from = 0; b < BUCKETS; from = at[b++])
-    sort_bucket(trie, to + from, entries, at[b] - from);
-  tombola__free(&trie->allocator, at);
-  return true;
+  return keys;
 }
 
-/* How many leading bytes of two words, at most `most`, are the same. */
-static size_t common_of(uint64_t a, uint64_t b, size_t most) {
-  const size_t n = a == b ? 8 : (size_t)__builtin_clzll(a ^ b) / 8;
-  return n < most ? n : most;
+/* Entries by bytes, and by ids where those are equal: by their keys, then those of the same 5 bytes by comparing. The
+ * memory of the keys is room for as many entries. */
+static void sort(const tombola_trie *trie, void *memory, size_t n, struct tombola__trie_entry *entries) {
+  const uint64_t *const keys = sort_keys(memory, (uint64_t *)memory + n, n);
+  const char *const end = end_of(trie->vocabulary);
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t token = tombola__key_token(keys[i]);
+    size_t length;
+    const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
+    entries[i] = entry_of(bytes, length, end, token);
+  }
+  for (size_t from = 0, to; from < n; from = to) {
+    const uint64_t first = entries[from].head >> TOMBOLA__KEY_TOKEN_BITS;
+    for (to = from + 1; to < n && entries[to].head >> TOMBOLA__KEY_TOKEN_BITS == first;)
+      to++;
+    if (to - from > 1) sort_ties(trie, entries + from, memory, to - from);
+  }
 }
 
 /* How many bytes two entries begin with in common. */
 static size_t common(const tombola_trie *trie, const struct tombola__trie_entry *a,
                      const struct tombola__trie_entry *b) {
   const size_t both = a->length < b->length ? a->length : b->length;
-  size_t n = common_of(a->head, b->head, both);
-  if (n < 8 || both == 8) return n;
-  n += common_of(a->next, b->next, both - 8);
-  if (n < 16 || both == 16) return n;
-  const char *const left = bytes_of(trie, a->token), *const right = bytes_of(trie, b->token);
-  while (n < both && left[n] == right[n])
-    n++;
-  return n;
+  size_t n;
+  if (a->head != b->head)
+    n = (size_t)__builtin_clzll(a->head ^ b->head) / 8;
+  else if (both <= 8)
+    return both;
+  else if (a->next != b->next)
+    n = 8 + (size_t)__builtin_clzll(a->next ^ b->next) / 8;
+  else if (both <= AT_HAND)
+    return both;
+  else {
+    const char *const left = bytes_of(trie, a->token), *const right = bytes_of(trie, b->token);
+    for (n = AT_HAND; n < both && left[n] == right[n];)
+      n++;
+  }
+  return n < both ? n : both;
 }
 
-static uint8_t byte_at(const tombola_trie *trie, const struct tombola__trie_entry *entry, size_t i) {
-  if (i >= 16) return (uint8_t)bytes_of(trie, entry->token)[i];
+/* Where tries are written to. */
+struct writer {
+  const tombola_trie *trie;
+  struct tombola__trie_node *nodes;
+  uint32_t at;
+  tombola_token *same; /* where the next pair goes; NULL: they are known already */
+};
+
+/* Another token with the bytes of the last one. */
+static void add_same(struct writer *w, uint32_t *first, uint32_t token) {
+  *first |= TOMBOLA__SAME_BYTES;
+  if (!w->same) return;
+  *w->same++ = (tombola_token)(*first & ~TOMBOLA__SAME_BYTES);
+  *w->same++ = (tombola_token)token;
+}
+
+static uint8_t byte_at(const struct tombola__trie_entry *entry, size_t i) {
   return (uint8_t)((i < 8 ? entry->head : entry->next) >> (56 - 8 * (i % 8)));
 }
 
-/* Another token with the bytes of the last one. */
-static void add_same(struct tombola__trie_writer *w, uint32_t token) {
-  if (w->nodes) {
-    uint32_t *const first = &w->nodes[w->at - 1].token;
-    *first |= TOMBOLA__SAME_BYTES;
-    if (w->same) {
-      w->same[2 * w->n_same] = (tombola_token)(*first & ~TOMBOLA__SAME_BYTES);
-      w->same[2 * w->n_same + 1] = (tombola_token)token;
-    }
+/* Closes the nodes deeper than `to`; the deepest one that is still open. */
+static uint32_t close_nodes(struct tombola__trie_node *nodes, uint32_t open, uint32_t at, size_t depth,
+                            size_t to) {
+  for (; depth > to; depth--) {
+    const uint32_t parent = nodes[open].end;
+    nodes[open].end = at;
+    open = parent;
   }
-  w->n_same++;
+  return open;
 }
 
-/* The trie of n sorted entries. */
-static struct tombola__trie_span append(struct tombola__trie_writer *w,
-                                        const struct tombola__trie_entry *entries, size_t n) {
-  const size_t first = w->at;
-  size_t depth = 0;
+/* The trie of n entries, sorted, and in this order. Where a node ends isn't known while it is open: it has its parent there. */
+static struct tombola__trie_span append(struct writer *w, const struct tombola__trie_entry *sorted,
+                                        const uint32_t *order, size_t n) {
+  static const struct tombola__trie_entry none = {0};
+  struct tombola__trie_node *const nodes = w->nodes;
+  const struct tombola__trie_entry *before = &none;
+  const uint32_t first = w->at;
+  uint32_t at = first, open = first;
   for (size_t i = 0; i < n; i++) {
-    const struct tombola__trie_entry *const entry = &entries[i];
-    const size_t shared = i ? common(w->trie, entry - 1, entry) : 0;
-    if (i && shared == entry->length && entry[-1].length == entry->length) {
-      add_same(w, entry->token);
+    const struct tombola__trie_entry *const entry = &sorted[order ? order[i] : i];
+    const size_t shared = common(w->trie, before, entry), length = entry->length;
+    if (shared == length) { /* of what is in front of it only the same is its beginning */
+      add_same(w, &nodes[open].token, entry->token);
       continue;
     }
-    if (!w->nodes) {
-      w->at += entry->length - shared;
-      continue;
+    const char *const text = length > AT_HAND ? bytes_of(w->trie, entry->token) : NULL;
+    open = close_nodes(nodes, open, at, before->length, shared);
+    for (size_t depth = shared; depth < length; open = at++) {
+      const uint8_t byte = depth < AT_HAND ? byte_at(entry, depth) : (uint8_t)text[depth];
+      nodes[at] = (struct tombola__trie_node){open, TOMBOLA__NO_NODE_TOKEN, (uint32_t)++depth << 8 | byte};
     }
-    while (depth > shared)
-      w->nodes[w->stack[--depth]].end = (uint32_t)w->at;
-    for (; depth < entry->length; depth++) {
-      w->stack[depth] = (uint32_t)w->at;
-      w->nodes[w->at++] = (struct tombola__trie_node){
-          .token = TOMBOLA__NO_NODE_TOKEN,
-          .place = (uint32_t)(depth + 1) << 8 | byte_at(w->trie, entry, depth),
-      };
-    }
-    w->nodes[w->at - 1].token = entry->token;
+    nodes[open].token = entry->token;
+    before = entry;
   }
-  while (depth > 0)
-    w->nodes[w->stack[--depth]].end = (uint32_t)w->at;
-  return (struct tombola__trie_span){(uint32_t)first, (uint32_t)w->at};
+  close_nodes(nodes, open, at, before->length, 0);
+  w->at = at;
+  return (struct tombola__trie_span){first, at};
 }
 
 /* The pairs lie by rising bytes; they are few, and are wanted by rising ids. A binary merge would do as well: this is
@@ -200,42 +263,43 @@ const tombola_token *tombola__trie_same(const tombola_trie *trie, tombola_token 
   return trie->same + 2 * low;
 }
 
-/* All tries: first counts their nodes, then writes them. */
-static bool write_tries(tombola_trie *trie, const struct tombola__trie_entry *sorted,
-                        const struct tombola__trie_entry *parted, size_t n, size_t n_rest) {
-  struct tombola__trie_writer w = {.trie = trie,
-                                   .stack = tombola__new(&trie->allocator, trie->longest, sizeof *w.stack)};
-  for (int fill = 0; fill < 2 && w.stack; fill++) {
-    w.at = w.n_same = 0;
-    trie->all = append(&w, sorted, n);
-    if (!fill) trie->same = tombola__new(&trie->allocator, 2 * w.n_same, sizeof *trie->same);
-    trie->n_same = w.n_same;
-    w.same = NULL; /* those of the other tries are the same again */
-    trie->rest = append(&w, parted + n - n_rest, n_rest);
-    for (size_t g = 0, from = 0; g < trie->n_groups; g++) {
-      const size_t here = trie->groups[g].last - trie->groups[g].first;
-      trie->groups[g].nodes = append(&w, parted + from, here);
-      from += here;
-    }
-    if (fill) break;
-    if (w.at >= UINT32_MAX || !trie->same) break;
-    trie->nodes = w.nodes = tombola__new(&trie->allocator, w.at, sizeof *w.nodes);
-    if (!w.nodes) break;
-    w.same = trie->same;
+/* Where the entries of the groups are, one group after the other, then those of the rest: `order`. How many nodes all
+ * tries have, and how many pairs of tokens with the same bytes there are. */
+static void part(tombola_trie *trie, const uint32_t *group, const struct tombola__trie_entry *sorted,
+                 size_t n, uint32_t *order) {
+  size_t rest = trie->n_plain;
+  for (size_t g = 0; g < trie->n_groups; g++)
+    trie->groups[g].last = trie->groups[g].first;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t g = group[sorted[i].token];
+    const bool is_rest = g == TOMBOLA__NO_GROUP;
+    const size_t at = is_rest ? rest++ : trie->groups[g].last++;
+    const bool is_first = at == (is_rest ? trie->n_plain : trie->groups[g].first);
+    const size_t more = sorted[i].length - (i ? common(trie, &sorted[i - 1], &sorted[i]) : 0);
+    trie->n_same += !more;
+    trie->n_nodes +=
+        more + sorted[i].length - (is_first ? 0 : common(trie, &sorted[order[at - 1]], &sorted[i]));
+    order[at] = (uint32_t)i;
   }
-  trie->n_nodes = w.at;
-  trie->size += trie->n_nodes * sizeof *trie->nodes + 2 * trie->n_same * sizeof *trie->same;
-  tombola__free(&trie->allocator, w.stack);
-  return trie->nodes != NULL;
 }
 
-static bool find_matchable(tombola_trie *trie) {
-  trie->matchable = tombola__new(&trie->allocator, trie->words, sizeof *trie->matchable);
-  if (!trie->matchable) return false;
-  for (uint32_t token = 0; token < trie->count; token++)
-    trie->matchable[token / 32] |= (uint32_t)tombola__token_is_matchable(trie->vocabulary, token)
-                                   << token % 32;
-  trie->size += trie->words * sizeof *trie->matchable;
+/* All tries. */
+static bool write_tries(tombola_trie *trie, const struct tombola__trie_entry *sorted, const uint32_t *order,
+                        size_t n) {
+  if (trie->n_nodes >= UINT32_MAX) return false;
+  trie->nodes = tombola__trie_room(trie, trie->n_nodes, sizeof *trie->nodes);
+  trie->same = tombola__trie_room(trie, 2 * trie->n_same, sizeof *trie->same);
+  if (!trie->nodes || !trie->same) return false;
+  struct writer w = {.trie = trie, .nodes = trie->nodes, .same = trie->same};
+  trie->all = append(&w, sorted, NULL, n);
+  w.same = NULL; /* those of the other tries are the same again */
+  trie->rest = append(&w, sorted, order + trie->n_plain, n - trie->n_plain);
+  for (size_t g = 0; g < trie->n_groups; g++) {
+    struct tombola__group *const group = &trie->groups[g];
+    group->nodes = append(&w, sorted, order + group->first, group->last - group->first);
+  }
+  sort_pairs(trie->same, trie->n_same);
+  trie->size += trie->n_nodes * sizeof *trie->nodes + 2 * trie->n_same * sizeof *trie->same;
   return true;
 }
 
@@ -274,20 +338,36 @@ static bool list_kids(tombola_trie *trie) {
   return true;
 }
 
+/* The wide masks, in the memory of the entries, whose pages were touched already. False: no memory. */
+static bool widen(tombola_trie *trie, struct tombola__trie_entry *entries) {
+  const size_t size = TOMBOLA__WIDE_GROUPS * TOMBOLA__WIDE_LENGTHS * trie->words * sizeof *trie->wide_masks;
+  trie->wide_masks = tombola__resize(&trie->allocator, entries, trie->count * sizeof *entries, size, 1);
+  if (!trie->wide_masks) return false;
+  tombola__slices_widen(trie);
+  trie->size += size;
+  return true;
+}
+
+/* What is held for the time of the building: `keys` is room for as many entries. */
 static bool build(tombola_trie *trie) {
-  struct tombola__trie_entry *const a = tombola__new(&trie->allocator, trie->count, sizeof *a);
-  struct tombola__trie_entry *const b = tombola__new(&trie->allocator, trie->count, sizeof *b);
-  bool done = false;
-  if (a && b) {
-    const size_t n = gather(trie, a);
-    size_t n_rest = 0;
-    done =
-        sort(trie, a, b, n) && tombola__slices(trie, b, n, a, &n_rest) && write_tries(trie, b, a, n, n_rest);
-    if (done) sort_pairs(trie->same, trie->n_same);
-    done = done && list_kids(trie) && tombola__text_tries(trie, a + n - n_rest, n_rest);
+  struct tombola__trie_entry *const entries = tombola__trie_room(trie, trie->count, sizeof *entries);
+  void *const keys = tombola__trie_room(trie, trie->count, sizeof *entries);
+  uint32_t *const group = tombola__trie_room(trie, trie->count, sizeof *group), *const order = keys;
+  bool done = false, widened = false;
+  trie->matchable = tombola__new(&trie->allocator, trie->words, sizeof *trie->matchable);
+  if (entries && keys && group && trie->matchable) {
+    const size_t n = gather(trie, keys);
+    if (tombola__slices(trie, keys, n, (void *)entries, group)) {
+      sort(trie, keys, n, entries);
+      part(trie, group, entries, n, order);
+      done = write_tries(trie, entries, order, n) && list_kids(trie) &&
+             tombola__text_tries(trie, entries, order + trie->n_plain, n - trie->n_plain);
+    }
+    if (done) done = widened = widen(trie, entries);
   }
-  tombola__free(&trie->allocator, a);
-  tombola__free(&trie->allocator, b);
+  if (!widened) tombola__free(&trie->allocator, entries);
+  tombola__free(&trie->allocator, keys);
+  tombola__free(&trie->allocator, group);
   return done;
 }
 
@@ -304,8 +384,8 @@ enum tombola_status tombola_trie_new(const tombola_vocabulary *vocabulary,
   trie->vocabulary = vocabulary;
   trie->count = tombola_vocabulary_count(vocabulary);
   trie->words = (trie->count + 31) / 32;
-  trie->size = sizeof *trie;
-  if (!find_matchable(trie) || !build(trie)) {
+  trie->size = sizeof *trie + trie->words * sizeof *trie->matchable;
+  if (!build(trie)) {
     tombola_trie_free(trie);
     return tombola__no_memory(error);
   }

@@ -135,24 +135,30 @@ struct tombola__trie_entry {
   uint32_t length; /* bytes */
 };
 
-/* Where tries are written to; with `nodes` NULL they are only counted. */
-struct tombola__trie_writer {
-  const tombola_trie *trie;
-  struct tombola__trie_node *nodes;
-  size_t at;
-  uint32_t *stack; /* room for the longest token */
-  tombola_token *same;
-  size_t n_same; /* pairs */
-};
+/* Memory that isn't zeroed: all of it is written. */
+static inline void *tombola__trie_room(const tombola_trie *trie, size_t count, size_t size) {
+  return tombola__resize(&trie->allocator, NULL, 0, count, size);
+}
 
-/* Parts the sorted entries: afterwards those of group 0 are first, then group 1, …, and those of the rest last, each
- * still sorted. Makes groups, plain, long_ones and plain_masks (nodes stay empty). `scratch` is room for n. False: no
+/* Of a token: its first 5 bytes, the first one highest, 0 behind the end; and its id, which is below 2^24. */
+#define TOMBOLA__KEY_TOKEN_BITS 24
+static inline uint32_t tombola__key_token(uint64_t key) {
+  return (uint32_t)key & (((uint32_t)1 << TOMBOLA__KEY_TOKEN_BITS) - 1);
+}
+
+#define TOMBOLA__NO_GROUP UINT32_MAX
+
+/* Finds the plain tokens by keys that are in the order of the ids. Makes groups (nodes stay empty), plain, long_ones and
+ * plain_masks; `group` is by token: its group, or NO_GROUP. `scratch` is room for 2n of struct tombola__plain. False: no
  * memory. */
-bool tombola__slices(tombola_trie *trie, const struct tombola__trie_entry *entries, size_t n,
-                     struct tombola__trie_entry *parted, size_t *n_rest);
+bool tombola__slices(tombola_trie *trie, const uint64_t *keys, size_t n, struct tombola__plain *scratch,
+                     uint32_t *group);
+/* Fills the masks of the widest groups. */
+void tombola__slices_widen(tombola_trie *trie);
 
-/* Makes `text` of the rest's entries. False: no memory. */
-bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *rest, size_t n);
+/* Makes `text` of the rest: n numbers of entries. False: no memory. */
+bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *entries, const uint32_t *rest,
+                         size_t n);
 void tombola__text_tries_free(tombola_trie *trie);
 /* Calls visit for each leaf of fronts that spells this text. */
 void tombola__text_fronts_of(const tombola_trie *trie, const char *text, size_t length,

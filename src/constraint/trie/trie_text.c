@@ -83,23 +83,23 @@ struct lists {
   size_t n_stays, n_ends;
 };
 
-static bool split(const tombola_trie *trie, const struct tombola__trie_entry *rest, size_t n,
-                  struct lists *l) {
+static bool split(const tombola_trie *trie, const struct tombola__trie_entry *entries, const uint32_t *rest,
+                  size_t n, struct lists *l) {
   l->stays = tombola__new(&trie->allocator, n, sizeof *l->stays);
   l->fronts = tombola__new(&trie->allocator, n, sizeof *l->fronts);
   l->backs = tombola__new(&trie->allocator, n, sizeof *l->backs);
   if (!l->stays || !l->fronts || !l->backs) return false;
   for (size_t i = 0; i < n; i++) {
+    const uint32_t token = entries[rest[i]].token;
     size_t length;
     uint32_t at = 0;
-    const char *const bytes =
-        tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)rest[i].token, &length);
+    const char *const bytes = tombola_vocabulary_bytes(trie->vocabulary, (tombola_token)token, &length);
     switch (fate_of(bytes, length, &at)) {
     case NEVER: break;
-    case STAYS: l->stays[l->n_stays++] = (struct item){bytes, (uint32_t)length, rest[i].token}; break;
+    case STAYS: l->stays[l->n_stays++] = (struct item){bytes, (uint32_t)length, token}; break;
     case ENDS:
-      l->fronts[l->n_ends] = (struct item){bytes, at, rest[i].token};
-      l->backs[l->n_ends++] = (struct item){bytes + at + 1, (uint32_t)length - at - 1, rest[i].token};
+      l->fronts[l->n_ends] = (struct item){bytes, at, token};
+      l->backs[l->n_ends++] = (struct item){bytes + at + 1, (uint32_t)length - at - 1, token};
       break;
     }
   }
@@ -255,11 +255,12 @@ static bool fill(tombola_trie *trie, const struct lists *l, uint32_t *stack, uin
   return t->behind_escape && t->behind_plain;
 }
 
-bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *rest, size_t n) {
+bool tombola__text_tries(tombola_trie *trie, const struct tombola__trie_entry *entries, const uint32_t *rest,
+                         size_t n) {
   const struct tombola_allocator *const a = &trie->allocator;
   struct lists l = {.stays = NULL};
   uint32_t *const stack = tombola__new(a, trie->longest, sizeof *stack);
-  bool done = stack && split(trie, rest, n, &l);
+  bool done = stack && split(trie, entries, rest, n, &l);
   uint32_t *const first_back = done ? tombola__new(a, l.n_ends + 1, sizeof *first_back) : NULL;
   done = first_back && fill(trie, &l, stack, first_back);
   void *const held[] = {stack, l.stays, l.fronts, l.backs, first_back};

@@ -161,7 +161,10 @@ int help_print_command(const struct command *command) {
       printf("\nAfter the reasoning\n"
              "      --answer-NAME X              any sampling parameter above, but for the answer that "
              "follows the\n"
-             "                                   reasoning: --answer-temperature 0.2, --answer-top-k 5\n");
+             "                                   reasoning: --answer-temperature 0.2, --answer-top-k 5\n"
+             "\nFlags of llama-cli that ask for what is done anyway are taken (-ngl auto, -fa auto, --no-warmup, "
+             "...);\n"
+             "those that ask for something else are refused, with the reason.\n");
     if (command->bit & COMMAND_SAMPLES)
       printf("\nEach option has a variable: TOMBOLA_ARG_TOP_K=5 is --top-k 5. A flag goes before a variable, "
              "this before\n"

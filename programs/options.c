@@ -87,6 +87,8 @@ static int collect_flag(struct assignments *assignments, const struct command *c
   *exit_status = EXIT_USAGE;
   assignment.index = option_find(name, length, dashes, command->bit);
   if (assignment.index == SIZE_MAX || !option_at(assignment.index, &assignment.option)) {
+    used = foreign_take(command, argc, argv, exit_status);
+    if (used >= 0) return used;
     complain_unknown(command, argument, name, length);
     return 0;
   }
@@ -181,12 +183,19 @@ static int apply_seconds(struct options *options, const struct assignment *assig
   return EXIT_OK;
 }
 
+/* llama-cli has --color on and off. */
+static const char *choice_meant(const struct option *option, const char *text) {
+  if (strcmp(option->name, "color") != 0) return text;
+  return strcmp(text, "on") == 0 ? "always" : strcmp(text, "off") == 0 ? "never" : text;
+}
+
 static int apply_choice(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
+  const char *meant = choice_meant(option, assignment->text);
   char known[128] = "", name[192];
   for (int i = 0; option->choices[i]; i++) {
     size_t length = strlen(known);
-    if (strcmp(option->choices[i], assignment->text) == 0) {
+    if (strcmp(option->choices[i], meant) == 0) {
       *(int *)(void *)((char *)options + option->offset) = i;
       return EXIT_OK;
     }

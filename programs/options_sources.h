@@ -29,6 +29,10 @@ const char *assignments_text(const struct assignments *assignments, const char *
 /* Keeps a text until the options are freed; takes it over. NULL: no memory. */
 const char *options_own(struct options *options, char *text);
 
+/* A flag of llama-cli's that isn't an option here: how many arguments it takes where it asks for what is done anyway, 0
+ * after a complaint, -1 where it is none of them. */
+int foreign_take(const struct command *command, int argc, char **argv, int *exit_status);
+
 /* Each returns the exit status, after a complaint when that isn't EXIT_OK. Texts live as long as `options`. */
 int collect_environment(struct assignments *assignments, struct options *options);
 int collect_preset(struct assignments *assignments, struct options *options, const char *preset);

@@ -71,6 +71,30 @@ class Flags(support.Case):
         self.assertEqual(self.value("temperature", "--temp", "0.5", "--greedy")[0], "0")
         self.assertEqual(self.value("dialect", "--dialect", "rml", "--dialect", "llama.cpp")[0], "llama.cpp")
 
+    def test_foreign_flags(self):
+        """Flags of llama-cli's: taken where they change nothing, else refused with a reason, never ignored."""
+        usual = self.config("--top-k", "5")
+        for flags in (["-ngl", "auto"], ["--gpu-layers=auto"], ["--n-gpu-layers", "auto"], ["--n_gpu_layers=auto"],
+                      ["-fa", "auto"], ["--flash-attn=auto"], ["--no-warmup"], ["--mmap"], ["--no-jinja"],
+                      ["--no-display-prompt"], ["-st"], ["--single-turn"]):
+            self.assertEqual(self.config(*flags, "--top-k", "5"), usual, flags)
+        for flag in ("-cnv", "--conversation"):
+            self.check(self.call("chat", flag, "--print-config"), 0)
+        for flags, reason in ((["-ngl", "7"], "-ngl 7 is not supported: "), (["-ngl"], "-ngl needs a value"),
+                              (["-fa", "on"], "-fa on is not supported: libllama decides"),
+                              (["--flash-attn=off"], "--flash-attn off is not supported"),
+                              (["-cnv"], "tombola chat"), (["-no-cnv"], "--chat-template none"),
+                              (["--jinja"], "--chat-template NAME"), (["--no-mmap"], "mapped"), (["--mlock"], "locked"),
+                              (["--warmup"], "nothing is computed"), (["--mlock=1"], "--mlock takes no value"),
+                              (["--display-prompt"], "isn't repeated"), (["--ngl", "auto"], "unknown option --ngl"),
+                              (["-mlock"], "unknown option -mlock")):
+            self.check_refused(["run", "-m", "x", "-p", "a", *flags], 2, reason)
+        self.check_refused(["chat", "-m", "x", "-st"], 2, "tombola run")
+        self.check_refused(["sample", "--mlock"], 2, "unknown option --mlock")
+        self.assertEqual(self.value("color", "--color", "on"), ("always", "flag"))
+        self.assertEqual(self.value("color", "--color=off"), ("never", "flag"))
+        self.check_refused(["run", "--color", "odd"], 2, "auto, always, never")
+
     def test_order_of_stages(self):
         for flag, value in (("--samplers", "top_k;temp;min_p"), ("--samplers", "top_k,temperature,min_p"),
                             ("--sampling-seq", "ktm")):

@@ -74,6 +74,8 @@ const uint32_t *tombola__mask_base(struct tombola_grammar *grammar, uint32_t fre
 struct tombola__text_place {
   tombola__lang a;
   uint32_t phase, b, c;
+  bool knows_firsts;
+  uint32_t firsts[4]; /* ASCII that may come next; known once it is asked for */
 };
 
 static bool read_part(struct tombola__store *s, const struct tombola__text_place *from, uint8_t byte,
@@ -81,7 +83,7 @@ static bool read_part(struct tombola__store *s, const struct tombola__text_place
   const struct tombola__thread t = {.phase = (uint16_t)from->phase, .b = from->b, .c = from->c};
   struct tombola__json_step step;
   tombola__json_decode(s->spelling, &t, byte, &step);
-  *to = (struct tombola__text_place){from->a, step.phase, step.b, step.c};
+  *to = (struct tombola__text_place){.a = from->a, .phase = step.phase, .b = step.b, .c = step.c};
   if (step.n_ranges && step.phase == TOMBOLA__JSON_PLAIN) {
     to->a = tombola__lang_step(s, from->a, step.point);
     return to->a != TOMBOLA__LANG_NONE;
@@ -91,16 +93,11 @@ static bool read_part(struct tombola__store *s, const struct tombola__text_place
   return false;
 }
 
-static bool read(struct tombola__store *s, const struct tombola__text_place *from, uint8_t byte,
-                 struct tombola__text_place *to) {
-  if (from->phase == TOMBOLA__JSON_PLAIN) {
-    if (byte == '"') return false;
-    if (tombola__json_is_plain(byte)) {
-      *to = (struct tombola__text_place){.a = tombola__lang_step(s, from->a, byte)};
-      return to->a != TOMBOLA__LANG_NONE;
-    }
-  }
-  return read_part(s, from, byte, to);
+/* Whether it may be a letter that comes next: by the form of the language. */
+static bool may_come(const struct tombola__store *s, struct tombola__text_place *at, uint8_t byte) {
+  if (!at->knows_firsts) tombola__lang_firsts(s, at->a, at->firsts);
+  at->knows_firsts = true;
+  return at->firsts[byte / 32] >> byte % 32 & 1;
 }
 
 /* ---- making ---- */
@@ -149,13 +146,35 @@ static void find_leaf(struct making *k, const struct tombola__text_place *at, ui
   }
 }
 
+/* Reads a byte, that of a node, behind to[-1]. Where nothing is known of the letter yet, one that can't be isn't derived,
+ * nor is what follows the last one of a token: that it can be is enough. */
+static bool read(struct making *k, const struct tombola__trie_node *nodes, uint32_t node, uint8_t byte,
+                 enum leaves kind, struct tombola__text_place *to) {
+  struct tombola__store *const s = &k->grammar->store;
+  struct tombola__text_place *const from = to - 1;
+  if (from->phase != TOMBOLA__JSON_PLAIN) return read_part(s, from, byte, to);
+  if (byte == '"') return false;
+  if (!tombola__json_is_plain(byte)) return read_part(s, from, byte, to);
+  const struct tombola__lang_table *const table = tombola__lang_table(s, from->a);
+  tombola__lang next = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
+  if (next == TOMBOLA__LANG_UNKNOWN) {
+    if (!may_come(s, from, byte)) return false;
+    if (kind != FRONTS && nodes[node].end == node + 1) return tombola__lang_can_take(s, from->a, byte);
+    next = tombola__lang_step(s, from->a, byte);
+  }
+  if (to->a != next) to->knows_firsts = false;
+  to->a = next;
+  to->phase = TOMBOLA__JSON_PLAIN;
+  return next != TOMBOLA__LANG_NONE;
+}
+
 static void read_trie(struct making *k, const struct tombola__trie_node *nodes,
                       struct tombola__trie_span span, enum leaves kind) {
   struct tombola__store *const s = &k->grammar->store;
   for (uint32_t i = span.first; i < span.end && !s->status;) {
     const struct tombola__trie_node *const node = &nodes[i];
     struct tombola__text_place *const at = &k->places[node->place >> 8];
-    if (!read(s, at - 1, (uint8_t)node->place, at)) {
+    if (!read(k, nodes, i, (uint8_t)node->place, kind, at)) {
       i = node->end;
       continue;
     }
@@ -170,8 +189,8 @@ static void read_kids(struct making *k, size_t first, size_t n, size_t depth) {
   struct tombola__text_place *const at = &k->places[depth];
   for (size_t i = first; i < first + n && !k->grammar->store.status; i++) {
     const struct tombola__trie_kid *const kid = &trie->kids[i];
-    if (!read(&k->grammar->store, at - 1, (uint8_t)kid->place, at)) continue;
     const uint32_t node = kid->place >> 8;
+    if (!read(k, trie->nodes, node, (uint8_t)kid->place, TOKENS, at)) continue;
     if (trie->nodes[node].token != TOMBOLA__NO_NODE_TOKEN) find_leaf(k, at, trie->nodes[node].token, TOKENS);
     if (kid->n)
       read_kids(k, kid->first, kid->n, depth + 1);

@@ -61,6 +61,11 @@ static inline tombola__lang tombola__lang_step(struct tombola__store *s, tombola
 
 /* Whether some code point of lo to hi can come next. */
 bool tombola__lang_can_step(struct tombola__store *s, tombola__lang a, uint32_t lo, uint32_t hi);
+/* The same for one of ASCII: cheaper than _step where what follows doesn't matter. */
+bool tombola__lang_can_take(struct tombola__store *s, tombola__lang a, uint8_t ascii);
+
+/* ASCII that can come next, as bits, or more: quickly found by the term's form. */
+void tombola__lang_firsts(const struct tombola__store *s, tombola__lang a, uint32_t ascii[4]);
 
 bool tombola__lang_matches(struct tombola__store *s, tombola__lang a, const char *text, size_t length);
 

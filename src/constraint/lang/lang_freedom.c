@@ -52,19 +52,28 @@ static struct tombola__freedom of_set(const struct tombola__store *s, uint32_t n
   return f;
 }
 
-/* The letters that lead from a state to itself; length 0 when there are none. */
+/* Whether a letter leads from a state to itself, of those without which few tokens are free. */
+static bool loops(struct tombola__store *s, struct tombola__lang_state *state, tombola__lang a) {
+  static const uint32_t letters[] = {'a', 'g', 'A', 'G', TOMBOLA__LAST_LETTER};
+  for (size_t i = 0; i < TOMBOLA__COUNT(letters); i++)
+    if (tombola__lang_next(s, state, a, tombola__partition_class(state->partition, letters[i])) == a)
+      return true;
+  return false;
+}
+
+/* The letters that lead from a state to itself; length 0 when there are none that matter. */
 static struct tombola__freedom of_loop(struct tombola__store *s, tombola__lang a) {
   struct tombola__freedom f = {.others = true, .length = 0};
   if (tombola__term(s, a)->longest != UNBOUNDED) return f;
   struct tombola__lang_state *const state = tombola__lang_state(s, a);
-  if (!state) return f;
+  if (!state || !loops(s, state, a)) return f;
   const struct tombola__partition *const p = state->partition;
   for (uint32_t i = 0; i < p->n; i++) {
-    const bool loops = tombola__lang_next(s, state, a, p->class_at[i]) == a;
-    for (uint32_t c = p->start[i]; loops && c < 128 && c <= tombola__partition_end(p, i); c++)
+    const bool stays = tombola__lang_next(s, state, a, p->class_at[i]) == a;
+    for (uint32_t c = p->start[i]; stays && c < 128 && c <= tombola__partition_end(p, i); c++)
       f.ascii[c / 32] |= UINT32_C(1) << c % 32;
-    if (!loops && tombola__partition_end(p, i) >= 128) f.others = false;
-    if (loops) f.length = UNBOUNDED;
+    if (!stays && tombola__partition_end(p, i) >= 128) f.others = false;
+    if (stays) f.length = UNBOUNDED;
   }
   if (s->status) f.length = 0;
   return f;
@@ -128,13 +137,14 @@ static struct tombola__freedom of_and(struct tombola__store *s, const struct tom
 }
 
 static struct tombola__freedom freedom(struct tombola__store *s, tombola__lang a) {
-  struct tombola__freedom f = {.length = 0};
+  const struct tombola__freedom nothing = {.length = 0};
+  struct tombola__freedom f = nothing;
   const struct tombola__term t = *tombola__term(s, a);
-  if (s->status || tombola__lang_is_none(s, a) || s->status) return f;
+  if (s->status) return nothing;
   if (a == ALL) return everything.what;
   if (!tombola__terms_enter(s)) {
     tombola__terms_leave(s);
-    return f;
+    return nothing;
   }
   switch ((enum tombola__term_kind)t.kind) {
   case TOMBOLA__TERM_NONE:
@@ -156,6 +166,7 @@ static struct tombola__freedom freedom(struct tombola__store *s, tombola__lang a
     break;
   }
   tombola__terms_leave(s);
+  if (!f.length || tombola__lang_is_none(s, a) || s->status) return nothing; /* it may take a search: last */
   return f;
 }
 
@@ -212,6 +223,60 @@ static struct tombola__freedom alphabet(const struct tombola__store *s, tombola_
 struct tombola__freedom tombola__lang_alphabet(const struct tombola__store *s, tombola__lang a) {
   unsigned budget = 64; /* no deeper than that, either */
   return alphabet(s, a, &budget);
+}
+
+/* A set of ASCII, as bits; `budget` terms are looked at. */
+struct ascii {
+  uint32_t bits[4];
+};
+
+static struct ascii firsts(const struct tombola__store *s, tombola__lang a, unsigned *budget);
+
+static struct ascii firsts_of_list(const struct tombola__store *s, const struct tombola__term *t,
+                                   unsigned *budget) {
+  struct ascii all = firsts(s, t->list[0], budget);
+  for (size_t k = 1; k < t->b; k++) {
+    const struct ascii one = firsts(s, t->list[k], budget);
+    for (size_t i = 0; i < 4; i++)
+      all.bits[i] = t->kind == TOMBOLA__TERM_AND ? all.bits[i] & one.bits[i] : all.bits[i] | one.bits[i];
+  }
+  return all;
+}
+
+static struct ascii firsts(const struct tombola__store *s, tombola__lang a, unsigned *budget) {
+  struct ascii all = {{0}};
+  const struct tombola__term *const t = tombola__term(s, a);
+  const struct tombola__letters *const sets = tombola__terms(s)->sets;
+  if (*budget == 0 || t->kind == TOMBOLA__TERM_NOT) return (struct ascii){{~0u, ~0u, ~0u, ~0u}};
+  --*budget;
+  switch ((enum tombola__term_kind)t->kind) {
+  case TOMBOLA__TERM_SET: memcpy(all.bits, sets[t->a].ascii, sizeof all.bits); break;
+  case TOMBOLA__TERM_CHOICE:
+    for (size_t k = 0; k < t->b; k++)
+      for (size_t i = 0; i < 4; i++)
+        all.bits[i] |= sets[t->list[2 * k]].ascii[i];
+    break;
+  case TOMBOLA__TERM_CONCAT:
+    all = firsts(s, t->a, budget);
+    if (!tombola__nullable(s, t->a)) break;
+    const struct ascii behind = firsts(s, t->b, budget);
+    for (size_t i = 0; i < 4; i++)
+      all.bits[i] |= behind.bits[i];
+    break;
+  case TOMBOLA__TERM_OR:
+  case TOMBOLA__TERM_AND: return firsts_of_list(s, t, budget);
+  case TOMBOLA__TERM_REPEAT: return firsts(s, t->a, budget);
+  case TOMBOLA__TERM_NONE:
+  case TOMBOLA__TERM_EMPTY:
+  case TOMBOLA__TERM_NOT: break;
+  }
+  return all;
+}
+
+void tombola__lang_firsts(const struct tombola__store *s, tombola__lang a, uint32_t ascii[4]) {
+  unsigned budget = 32;
+  const struct ascii found = firsts(s, a, &budget);
+  memcpy(ascii, found.bits, sizeof found.bits);
 }
 
 /* ---- alike ---- */

@@ -9,6 +9,9 @@
 #define EMPTY   TOMBOLA__LANG_EMPTY
 #define UNKNOWN TOMBOLA__LANG_UNKNOWN
 
+#define FEW_STEPS   32 /* cost about what a table does */
+#define FEW_MEMBERS 16 /* of a union, to be asked one by one */
+
 /* ---- classes ---- */
 
 static uint32_t partition_of(struct tombola__store *s, tombola__lang a);
@@ -186,12 +189,73 @@ tombola__lang tombola__lang_next(struct tombola__store *s, struct tombola__lang_
 
 /* ---- asking ---- */
 
+static tombola__lang unless_none(struct tombola__store *s, tombola__lang a) {
+  return tombola__lang_is_none(s, a) || s->status ? NONE : a;
+}
+
+/* A set with what follows it, or a choice between sets, of which most texts and formats are made, is stepped without a
+ * table at first: its head, and what follows that. False: it isn't that, or a table pays off. */
+static bool is_stepped(struct tombola__store *s, tombola__lang a, struct tombola__term *head,
+                       tombola__lang *rest) {
+  struct tombola__term *const t = tombola__term(s, a);
+  const bool more = t->kind == TOMBOLA__TERM_CONCAT;
+  *head = more ? *tombola__term(s, t->a) : *t;
+  *rest = more ? t->b : EMPTY;
+  const bool simple = head->kind == TOMBOLA__TERM_SET || (head->kind == TOMBOLA__TERM_CHOICE && !more);
+  if (!simple || t->steps == FEW_STEPS || s->langs->table[a] || s->status) return false;
+  t->steps++;
+  return true;
+}
+
 tombola__lang tombola__lang_step_slow(struct tombola__store *s, tombola__lang a, uint32_t code_point) {
   if (code_point - 0xD800 < 0x800 || code_point > TOMBOLA__LAST_CODE_POINT) return NONE;
+  const uint32_t letter = tombola__letter(code_point);
+  struct tombola__term head;
+  tombola__lang rest;
+  if (is_stepped(s, a, &head, &rest)) {
+    if (head.kind == TOMBOLA__TERM_CHOICE) return unless_none(s, derive_choice(s, &head, letter));
+    return has_letter(s, head.a, letter) ? unless_none(s, rest) : NONE;
+  }
   struct tombola__lang_state *const state = tombola__lang_state(s, a);
   if (!state) return NONE;
-  return tombola__lang_next(s, state, a,
-                            tombola__partition_class(state->partition, tombola__letter(code_point)));
+  return tombola__lang_next(s, state, a, tombola__partition_class(state->partition, letter));
+}
+
+static bool meets(const struct tombola__store *s, uint32_t set, struct tombola__range range) {
+  const struct tombola__letters letters = {.n = 1, .ranges = &range};
+  return tombola__letters_meet(&tombola__terms(s)->sets[set], &letters);
+}
+
+/* Of letters. A union is asked by its members, none of which is one. */
+static bool can_step(struct tombola__store *s, tombola__lang a, struct tombola__range range) {
+  struct tombola__term t = *tombola__term(s, a);
+  tombola__lang rest;
+  if (t.kind == TOMBOLA__TERM_OR && t.b <= FEW_MEMBERS) {
+    bool can = false;
+    for (size_t i = 0; i < t.b && !can && !s->status; i++)
+      can = can_step(s, t.list[i], range);
+    return can;
+  }
+  if (is_stepped(s, a, &t, &rest)) {
+    if (t.kind == TOMBOLA__TERM_SET) return meets(s, t.a, range) && unless_none(s, rest) != NONE;
+    for (size_t i = 0; i < t.b; i++)
+      if (meets(s, t.list[2 * i], range) && unless_none(s, t.list[2 * i + 1]) != NONE) return true;
+    return false;
+  }
+  struct tombola__lang_state *const state = tombola__lang_state(s, a);
+  if (!state) return false;
+  const struct tombola__partition *const p = state->partition;
+  uint32_t from = 0, to = p->n; /* the first range that ends at lo or behind it */
+  while (from < to) {
+    const uint32_t middle = (from + to) / 2;
+    if (tombola__partition_end(p, middle) < range.lo)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  for (uint32_t i = from; i < p->n && p->start[i] <= range.hi && !s->status; i++)
+    if (tombola__lang_next(s, state, a, p->class_at[i]) != NONE) return true;
+  return false;
 }
 
 bool tombola__lang_can_step(struct tombola__store *s, tombola__lang a, uint32_t lo, uint32_t hi) {
@@ -199,22 +263,13 @@ bool tombola__lang_can_step(struct tombola__store *s, tombola__lang a, uint32_t 
   if (lo - 0xD800 < 0x800) lo = 0xE000;
   if (hi - 0xD800 < 0x800) hi = 0xD7FF;
   if (lo > hi) return false;
-  struct tombola__lang_state *const state = tombola__lang_state(s, a);
-  if (!state) return false;
-  const struct tombola__partition *const p = state->partition;
-  const uint32_t last = tombola__letter(hi);
-  lo = tombola__letter(lo);
-  uint32_t from = 0, to = p->n; /* the first range that ends at lo or behind it */
-  while (from < to) {
-    const uint32_t middle = (from + to) / 2;
-    if (tombola__partition_end(p, middle) < lo)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  for (uint32_t i = from; i < p->n && p->start[i] <= last && !s->status; i++)
-    if (tombola__lang_next(s, state, a, p->class_at[i]) != NONE) return true;
-  return false;
+  return can_step(s, a, (struct tombola__range){tombola__letter(lo), tombola__letter(hi)});
+}
+
+bool tombola__lang_can_take(struct tombola__store *s, tombola__lang a, uint8_t ascii) {
+  const struct tombola__lang_table *const t = tombola__lang_table(s, a);
+  const uint32_t next = t ? t->next[t->class_of[ascii]] : UNKNOWN;
+  return next == UNKNOWN ? can_step(s, a, (struct tombola__range){ascii, ascii}) : next != NONE;
 }
 
 bool tombola__lang_accepts_empty(struct tombola__store *s, tombola__lang a) {

@@ -35,6 +35,7 @@ enum {
 
 struct tombola__term {
   uint8_t kind, flags;
+  uint8_t steps; /* that were made without a table */
   uint32_t a, b, min, max;
   const uint32_t *list;
   uint32_t shortest, longest; /* bounds of the lengths; longest may be UNBOUNDED */

@@ -61,6 +61,7 @@ struct digits {
   uint32_t most;   /* the greatest `to` */
   uint32_t end;    /* of the nodes behind the place; 0: nothing is known */
   bool only_zeros; /* behind `most` */
+  bool none;       /* behind `most` */
   uint8_t bytes[MOST_DIGITS];
 };
 
@@ -70,7 +71,8 @@ static void ask_digits(struct digits *d, const struct tombola__machine *m, uint3
   d->from = d->to = depth;
   d->most = depth + (many ? MOST_DIGITS : found.free);
   d->only_zeros = found.only_zeros && !many;
-  d->end = found.free || d->only_zeros ? end : 0;
+  d->none = found.none && !many;
+  d->end = found.free || d->only_zeros || d->none ? end : 0;
 }
 
 static bool is_digit(uint8_t byte) {
@@ -86,7 +88,8 @@ static bool is_spared(struct digits *d, uint32_t depth, uint8_t byte) {
 
 /* Whether it is a digit that is known not to follow. */
 static bool is_wrong_digit(const struct digits *d, uint32_t depth, uint8_t byte) {
-  return d->only_zeros && depth == d->most + 1 && d->to == d->most && is_digit(byte) && byte != '0';
+  if (depth != d->most + 1 || d->to != d->most || !is_digit(byte)) return false;
+  return d->none || (d->only_zeros && byte != '0');
 }
 
 static void allow_node(struct sink *sink, const struct tombola__trie_node *node) {

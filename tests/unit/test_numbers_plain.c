@@ -122,6 +122,23 @@ static unsigned ask(const struct trial *t, tombola__numset set, const char *text
   return tombola__number_scan(&store, set, text, strlen(text), t->gone, t->n_gone);
 }
 
+/* Any digits that are said to be free lead to a text that is one, or goes on; where none is said to follow, none does. */
+static void try_digits(const struct trial *t, char *text, size_t length) {
+  const struct tombola__digits d = tombola__number_digits(&store, t->set, text, length, t->n_gone > 0);
+  assert_false(d.only_zeros);
+  size_t all = 1;
+  for (uint32_t n = 1; n <= d.free + d.none; n++) {
+    all *= 10;
+    assert_true(n <= 5);
+    for (size_t i = 0; i < all; i++) {
+      snprintf(text + length, 16, "%0*zu", (int)n, i);
+      if (!ask(t, t->set, text) != (n > d.free))
+        fail_msg("'%s': %u digits, %s behind them", text, d.free, d.none ? "none" : "perhaps some");
+    }
+  }
+  text[length] = 0;
+}
+
 /* Tries every beginning of texts that begins with this one, and what has a wrong byte behind it. */
 static void try_texts(struct trial *t, char *text, size_t length) {
   static const char bytes[] = "-.0123456789eE+";
@@ -137,6 +154,7 @@ static void try_texts(struct trial *t, char *text, size_t length) {
     if (got != expected) fail_msg("'%s': %u, not %u", text, got, expected);
     if (expected & ~ask(t, t->free, text)) fail_msg("'%s' is refused where more numbers are allowed", text);
     t->n_texts++;
+    if (expected & ON) try_digits(t, text, length + 1);
     if (first < end) try_texts(t, text, length + 1);
   }
   text[length] = 0;
@@ -153,7 +171,7 @@ static void every_beginning(void **state) {
     struct rule pool[32];
     struct trial t = {.n_gone = support_below(&rng, 4)};
     int gone[3];
-    char text[16] = "";
+    char text[32] = "";
     size_t n = 0;
     const struct rule *const rule = draw(&rng, pool, &n, 3);
     t.free = set_of(rule);
@@ -206,6 +224,36 @@ static void by_hand(void **state) {
   want(either(interval("[12.5,12.5]"), interval("[1200,1200]")), "12.50", 0);
 }
 
+static void want_digits(tombola__numset set, const char *text, uint32_t free, bool none) {
+  const struct tombola__digits d = tombola__number_digits(&store, set, text, strlen(text), false);
+  if (d.free != free || d.none != none)
+    fail_msg("'%s': %u digits, %s; not %u", text, d.free, d.none ? "then none" : "perhaps more", free);
+}
+
+static void digits_by_hand(void **state) {
+  (void)state;
+  store.spelling = TOMBOLA_SPELLING_PLAIN;
+  const tombola__numset plain = tombola__numbers_plain(&store);
+  const tombola__numset integers = both(plain, tombola__numbers_integers(&store));
+  want_digits(plain, "1", 63, true);
+  want_digits(plain, "-31", 62, true);
+  want_digits(plain, "0.", 63, false);
+  want_digits(plain, "0.000", 60, false);
+  want_digits(plain, "120.5", 62, false);
+  want_digits(integers, "9", 63, true);
+  want_digits(both(integers, interval("[0,999]")), "9", 2, true);
+  want_digits(both(integers, interval("[0,1000]")), "5", 2, true);
+  want_digits(both(integers, interval("[0,100]")), "5", 1, true);
+  want_digits(both(integers, interval("[0,100]")), "10", 0, false);
+  want_digits(both(integers, interval("[0,100]")), "11", 0, true);
+  want_digits(both(integers, interval("[1200,1900]")), "1", 0, false);
+  want_digits(both(integers, interval("[1200,1900]")), "14", 2, true);
+  want_digits(both(plain, interval("[-4.5,99]")), "9", 1, true);
+  want_digits(both(plain, interval("[-4.5,99]")), "-4", 0, true);
+  want_digits(both(plain, multiple("0.01")), "4.", 1, false);
+  want_digits(both(integers, multiple("5")), "2", 62, false);
+}
+
 /* What is in the set of all plain texts, at its ends. */
 static void all_of_them(void **state) {
   (void)state;
@@ -233,6 +281,7 @@ static void all_of_them(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(every_beginning), TEST(by_hand), TEST(all_of_them)};
+  const struct CMUnitTest tests[] = {TEST(every_beginning), TEST(by_hand), TEST(digits_by_hand),
+                                     TEST(all_of_them)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

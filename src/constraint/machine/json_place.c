@@ -62,7 +62,7 @@ bool tombola__json_freedom(struct tombola__machine *m, const struct tombola__thr
 struct tombola__digits tombola__json_digits(const struct tombola__machine *m,
                                             const struct tombola__thread *t) {
   if (t->kind != TOMBOLA__JSON_NUMBER || !(t->phase & TOMBOLA__NUMBER_CAN_GO_ON))
-    return (struct tombola__digits){0, false};
+    return (struct tombola__digits){.free = 0};
   const bool excluding = tombola__is_json(t->up) && t->up->kind == TOMBOLA__JSON_ARRAY &&
                          tombola__json_array_of(t->up)->n_numbers > 0;
   return tombola__number_digits(tombola__machine_store(m), t->a,

@@ -72,7 +72,7 @@ bool tombola__machine_in_escape(struct tombola__machine *m, size_t length) {
 struct tombola__digits tombola__machine_digits(const struct tombola__machine *m) {
   const struct level *const top = &m->levels[m->n_levels - 1];
   const struct tombola__thread *const t = &m->threads[top->first];
-  if (top->n != 1 || t->part != TOMBOLA__JSON) return (struct tombola__digits){0, false};
+  if (top->n != 1 || t->part != TOMBOLA__JSON) return (struct tombola__digits){.free = 0};
   return tombola__json_digits(m, t);
 }
 

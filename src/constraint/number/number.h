@@ -69,6 +69,7 @@ unsigned tombola__number_scan(struct tombola__store *s, tombola__numset a, const
 struct tombola__digits {
   uint32_t free;   /* any up to so many, each of which can go on; UINT32_MAX: no bound */
   bool only_zeros; /* and behind so many no other one but 0 */
+  bool none;       /* and behind so many none */
 };
 /* `text` as with tombola__number_scan(), which says CAN_GO_ON; `excluding`: some values may not come again. Not all that
  * could be known is found. */

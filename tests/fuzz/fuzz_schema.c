@@ -255,6 +255,20 @@ static void put_document(struct fuzz_text *t, struct fuzz_input *in) {
   fuzz_put(t, "}");
 }
 
+/* What says nothing is listed whatever the verdict; what compiles is listed, but for the limit of time. */
+static void list_unknown(const struct tombola_grammar_source *source, bool compiled) {
+  struct tombola_schema_note notes[3];
+  struct tombola_error error = {.status = TOMBOLA_OK};
+  size_t count = 99, all = 99;
+  const enum tombola_status status = tombola_schema_unknown(source, NULL, notes, 3, &count, &error);
+  FUZZ_ASSERT(status == error.status && (status == TOMBOLA_OK || (error.message[0] && count == 0)));
+  FUZZ_ASSERT(!compiled || status == TOMBOLA_OK || fuzz_names_limit(&error));
+  for (size_t i = 0; i < count && i < 3; i++)
+    FUZZ_ASSERT(strchr(notes[i].pointer, '/') && notes[i].reason[0]);
+  if (status == TOMBOLA_OK && tombola_schema_unknown(source, NULL, NULL, 0, &all, NULL) == TOMBOLA_OK)
+    FUZZ_ASSERT(all == count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char alphabet[] = "{}[]\":,\\ut0123456789eE+-.truefalsn \"type\"$refitems#/";
   static struct fuzz_text text;
@@ -276,6 +290,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                           .nullable = options >> 6 & 1,
                                           .lenient = options >> 7 & 1};
   tombola_grammar *const grammar = fuzz_compile(&source);
+  list_unknown(&source, grammar != NULL);
   if (!grammar) return 0;
   fuzz_walk(grammar, &in, 24);
   fuzz_walk(grammar, &in, 24);

@@ -7,8 +7,10 @@
 #   tombola_script_test(NAME name COMMAND command... [LABELS label...] [LONG])
 #     adds a test that is a command.
 #
-# The folder's name is a label of each test ("unit", "cli", …). A test that exits with 77 is skipped. Every test sees
-# TOMBOLA_PROGRAM, TOMBOLA_SOURCE and TOMBOLA_BUILD; with TOMBOLA_TEST_LONG=1 tests use larger counts.
+# The folder's name is a label of each test ("unit", "cli", …), and so is "threads" where a program starts some: the
+# thread sanitizer's build (target tombola_threaded_tests) has no use for the others. A test that exits with 77 is
+# skipped. Every test sees TOMBOLA_PROGRAM, TOMBOLA_SOURCE and TOMBOLA_BUILD; with TOMBOLA_TEST_LONG=1 tests use larger
+# counts.
 
 find_path(TOMBOLA_CMOCKA_INCLUDE cmocka.h)
 find_library(TOMBOLA_CMOCKA cmocka)
@@ -19,6 +21,8 @@ endif()
 add_library(tombola_cmocka INTERFACE)
 target_include_directories(tombola_cmocka SYSTEM INTERFACE "${TOMBOLA_CMOCKA_INCLUDE}")
 target_link_libraries(tombola_cmocka INTERFACE "${TOMBOLA_CMOCKA}")
+
+add_custom_target(tombola_threaded_tests)
 
 # What every test has; a property that is set later wins. Timeouts catch a hang, not a slow machine.
 function(tombola_test_properties name long)
@@ -52,6 +56,15 @@ function(tombola_test)
   if(TOMBOLA_LIBM)
     target_link_libraries(${target} PRIVATE m)
   endif()
+  foreach(source IN LISTS arg_SOURCES)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+      file(STRINGS "${source}" starts REGEX "pthread_create\\(" LIMIT_COUNT 1)
+      if(starts)
+        list(APPEND arg_LABELS threads)
+        add_dependencies(tombola_threaded_tests ${target})
+      endif()
+    endif()
+  endforeach()
   set(names "${arg_NAME}")
   if(arg_SWEEP)
     list(APPEND names ${arg_NAME}@scalar ${arg_NAME}@avx2)

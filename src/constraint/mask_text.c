@@ -72,8 +72,10 @@ const uint32_t *tombola__mask_base(struct tombola_grammar *grammar, uint32_t fre
 /* ---- reading by a language ---- */
 
 struct tombola__text_place {
-  tombola__lang a;
+  tombola__lang a; /* not made yet when it is behind `via` in the place in front */
   uint32_t phase, b, c;
+  bool is_behind;
+  uint8_t via;
   bool knows_firsts;
   uint32_t firsts[4]; /* ASCII that may come next; known once it is asked for */
 };
@@ -95,9 +97,28 @@ static bool read_part(struct tombola__store *s, const struct tombola__text_place
 
 /* Whether it may be a letter that comes next: by the form of the language. */
 static bool may_come(const struct tombola__store *s, struct tombola__text_place *at, uint8_t byte) {
-  if (!at->knows_firsts) tombola__lang_firsts(s, at->a, at->firsts);
+  if (!at->knows_firsts && at->is_behind)
+    tombola__lang_seconds(s, at[-1].a, at->via, at->firsts);
+  else if (!at->knows_firsts)
+    tombola__lang_firsts(s, at->a, at->firsts);
   at->knows_firsts = true;
   return at->firsts[byte / 32] >> byte % 32 & 1;
+}
+
+/* Behind a whole letter; false: it isn't one of the language. */
+static bool arrive(struct tombola__text_place *to, tombola__lang next) {
+  if (to->a != next) to->knows_firsts = false;
+  to->a = next;
+  to->phase = TOMBOLA__JSON_PLAIN;
+  to->is_behind = false;
+  return next != TOMBOLA__LANG_NONE;
+}
+
+/* Makes the language of a place. */
+static void settle(struct tombola__store *s, struct tombola__text_place *at) {
+  if (!at->is_behind) return;
+  at->a = tombola__lang_step(s, at[-1].a, at->via);
+  at->is_behind = false;
 }
 
 /* ---- making ---- */
@@ -146,26 +167,42 @@ static void find_leaf(struct making *k, const struct tombola__text_place *at, ui
   }
 }
 
-/* Reads a byte, that of a node, behind to[-1]. Where nothing is known of the letter yet, one that can't be isn't derived,
- * nor is what follows the last one of a token: that it can be is enough. */
+/* Where many languages at a time are followed a step costs most. */
+static bool is_costly(const struct tombola__store *s, tombola__lang a) {
+  const uint8_t kind = tombola__term(s, a)->kind;
+  return kind == TOMBOLA__TERM_OR || kind == TOMBOLA__TERM_AND;
+}
+
+/* Reads a letter, that of a node, of which nothing is known yet. One that can't be isn't derived. Nor is what follows the
+ * last one of a token, as it is enough that it can be; or one behind which no letter of the trie may come. */
+static bool read_letter(struct making *k, const struct tombola__trie_node *nodes, uint32_t node, uint8_t byte,
+                        enum leaves kind, struct tombola__text_place *to) {
+  struct tombola__store *const s = &k->grammar->store;
+  struct tombola__text_place *const from = to - 1;
+  if (!may_come(s, from, byte)) return false;
+  settle(s, from);
+  if (kind != FRONTS && (nodes[node].end == node + 1 || is_costly(s, from->a))) {
+    *to = (struct tombola__text_place){.is_behind = true, .via = byte};
+    return tombola__lang_can_take(s, from->a, byte);
+  }
+  return arrive(to, tombola__lang_step(s, from->a, byte));
+}
+
+/* Reads a byte, that of a node, behind to[-1]. */
 static bool read(struct making *k, const struct tombola__trie_node *nodes, uint32_t node, uint8_t byte,
                  enum leaves kind, struct tombola__text_place *to) {
   struct tombola__store *const s = &k->grammar->store;
   struct tombola__text_place *const from = to - 1;
   if (from->phase != TOMBOLA__JSON_PLAIN) return read_part(s, from, byte, to);
   if (byte == '"') return false;
-  if (!tombola__json_is_plain(byte)) return read_part(s, from, byte, to);
-  const struct tombola__lang_table *const table = tombola__lang_table(s, from->a);
-  tombola__lang next = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
-  if (next == TOMBOLA__LANG_UNKNOWN) {
-    if (!may_come(s, from, byte)) return false;
-    if (kind != FRONTS && nodes[node].end == node + 1) return tombola__lang_can_take(s, from->a, byte);
-    next = tombola__lang_step(s, from->a, byte);
+  if (!tombola__json_is_plain(byte)) {
+    settle(s, from);
+    return read_part(s, from, byte, to);
   }
-  if (to->a != next) to->knows_firsts = false;
-  to->a = next;
-  to->phase = TOMBOLA__JSON_PLAIN;
-  return next != TOMBOLA__LANG_NONE;
+  const struct tombola__lang_table *const table = from->is_behind ? NULL : tombola__lang_table(s, from->a);
+  const tombola__lang next = table ? table->next[table->class_of[byte]] : TOMBOLA__LANG_UNKNOWN;
+  if (next == TOMBOLA__LANG_UNKNOWN) return read_letter(k, nodes, node, byte, kind, to);
+  return arrive(to, next);
 }
 
 static void read_trie(struct making *k, const struct tombola__trie_node *nodes,

@@ -190,10 +190,15 @@ static void check_letter(struct tombola__store *s, tombola__lang state, uint32_t
   tombola__lang_firsts(s, state, firsts);
   const bool takes = point < 128 && tombola__lang_can_take(s, state, (uint8_t)point);
   const bool can = tombola__lang_can_step(s, state, point, point);
-  assert_int_equal(tombola__lang_step(s, state, point) != TOMBOLA__LANG_NONE, can);
+  const tombola__lang next = tombola__lang_step(s, state, point);
+  assert_int_equal(next != TOMBOLA__LANG_NONE, can);
   if (point >= 128) return;
   assert_int_equal(takes, can);
   if (can) assert_true(firsts[point / 32] >> point % 32 & 1);
+  tombola__lang_seconds(s, state, (uint8_t)point, firsts);
+  for (size_t c = 0; c < LETTERS; c++)
+    if (points[c] < 128 && tombola__lang_can_step(s, next, points[c], points[c]))
+      assert_true(firsts[points[c] / 32] >> points[c] % 32 & 1);
 }
 
 static void check_texts(struct tombola__store *s, const struct node *node) {

@@ -66,6 +66,9 @@ bool tombola__lang_can_take(struct tombola__store *s, tombola__lang a, uint8_t a
 
 /* ASCII that can come next, as bits, or more: quickly found by the term's form. */
 void tombola__lang_firsts(const struct tombola__store *s, tombola__lang a, uint32_t ascii[4]);
+/* The same of what can come behind this letter. */
+void tombola__lang_seconds(const struct tombola__store *s, tombola__lang a, uint8_t letter,
+                           uint32_t ascii[4]);
 
 bool tombola__lang_matches(struct tombola__store *s, tombola__lang a, const char *text, size_t length);
 

@@ -225,31 +225,43 @@ struct tombola__freedom tombola__lang_alphabet(const struct tombola__store *s, t
   return alphabet(s, a, &budget);
 }
 
-/* A set of ASCII, as bits; `budget` terms are looked at. */
+/* A set of ASCII, as bits. */
 struct ascii {
   uint32_t bits[4];
 };
 
-static struct ascii firsts(const struct tombola__store *s, tombola__lang a, unsigned *budget);
+static const struct ascii every = {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
 
-static struct ascii firsts_of_list(const struct tombola__store *s, const struct tombola__term *t,
-                                   unsigned *budget) {
-  struct ascii all = firsts(s, t->list[0], budget);
-  for (size_t k = 1; k < t->b; k++) {
-    const struct ascii one = firsts(s, t->list[k], budget);
-    for (size_t i = 0; i < 4; i++)
-      all.bits[i] = t->kind == TOMBOLA__TERM_AND ? all.bits[i] & one.bits[i] : all.bits[i] | one.bits[i];
-  }
+static struct ascii with(struct ascii a, struct ascii b, bool both) {
+  for (size_t i = 0; i < 4; i++)
+    a.bits[i] = both ? a.bits[i] & b.bits[i] : a.bits[i] | b.bits[i];
+  return a;
+}
+
+/* What comes first, or behind a letter; `budget` terms are looked at. */
+struct look {
+  const struct tombola__store *s;
+  uint32_t letter;
+  unsigned budget;
+};
+
+static struct ascii of_list(struct look *l, const struct tombola__term *t,
+                            struct ascii (*of)(struct look *l, tombola__lang a)) {
+  struct ascii all = of(l, t->list[0]);
+  for (size_t k = 1; k < t->b; k++)
+    all = with(all, of(l, t->list[k]), t->kind == TOMBOLA__TERM_AND);
   return all;
 }
 
-static struct ascii firsts(const struct tombola__store *s, tombola__lang a, unsigned *budget) {
+static struct ascii firsts(struct look *l, tombola__lang a) {
   struct ascii all = {{0}};
-  const struct tombola__term *const t = tombola__term(s, a);
-  const struct tombola__letters *const sets = tombola__terms(s)->sets;
-  if (*budget == 0 || t->kind == TOMBOLA__TERM_NOT) return (struct ascii){{~0u, ~0u, ~0u, ~0u}};
-  --*budget;
+  const struct tombola__term *const t = tombola__term(l->s, a);
+  const struct tombola__letters *const sets = tombola__terms(l->s)->sets;
+  if (l->budget == 0) return every;
+  l->budget--;
   switch ((enum tombola__term_kind)t->kind) {
+  case TOMBOLA__TERM_NONE:
+  case TOMBOLA__TERM_EMPTY: break;
   case TOMBOLA__TERM_SET: memcpy(all.bits, sets[t->a].ascii, sizeof all.bits); break;
   case TOMBOLA__TERM_CHOICE:
     for (size_t k = 0; k < t->b; k++)
@@ -257,25 +269,54 @@ static struct ascii firsts(const struct tombola__store *s, tombola__lang a, unsi
         all.bits[i] |= sets[t->list[2 * k]].ascii[i];
     break;
   case TOMBOLA__TERM_CONCAT:
-    all = firsts(s, t->a, budget);
-    if (!tombola__nullable(s, t->a)) break;
-    const struct ascii behind = firsts(s, t->b, budget);
-    for (size_t i = 0; i < 4; i++)
-      all.bits[i] |= behind.bits[i];
+    all = firsts(l, t->a);
+    if (tombola__nullable(l->s, t->a)) all = with(all, firsts(l, t->b), false);
     break;
   case TOMBOLA__TERM_OR:
-  case TOMBOLA__TERM_AND: return firsts_of_list(s, t, budget);
-  case TOMBOLA__TERM_REPEAT: return firsts(s, t->a, budget);
+  case TOMBOLA__TERM_AND: return of_list(l, t, firsts);
+  case TOMBOLA__TERM_REPEAT: return firsts(l, t->a);
+  case TOMBOLA__TERM_NOT: return every;
+  }
+  return all;
+}
+
+static struct ascii seconds(struct look *l, tombola__lang a) {
+  struct ascii all = {{0}};
+  const struct tombola__term *const t = tombola__term(l->s, a);
+  const struct tombola__letters *const sets = tombola__terms(l->s)->sets;
+  if (l->budget == 0) return every;
+  l->budget--;
+  switch ((enum tombola__term_kind)t->kind) {
   case TOMBOLA__TERM_NONE:
   case TOMBOLA__TERM_EMPTY:
-  case TOMBOLA__TERM_NOT: break;
+  case TOMBOLA__TERM_SET: break;
+  case TOMBOLA__TERM_CHOICE:
+    for (size_t k = 0; k < t->b; k++)
+      if (tombola__letters_have(&sets[t->list[2 * k]], l->letter))
+        all = with(all, firsts(l, t->list[2 * k + 1]), false);
+    break;
+  case TOMBOLA__TERM_CONCAT:
+    if (tombola__term(l->s, t->a)->kind != TOMBOLA__TERM_SET) return every;
+    if (tombola__letters_have(&sets[tombola__term(l->s, t->a)->a], l->letter)) return firsts(l, t->b);
+    break;
+  case TOMBOLA__TERM_OR:
+  case TOMBOLA__TERM_AND: return of_list(l, t, seconds);
+  case TOMBOLA__TERM_REPEAT:
+  case TOMBOLA__TERM_NOT: return every;
   }
   return all;
 }
 
 void tombola__lang_firsts(const struct tombola__store *s, tombola__lang a, uint32_t ascii[4]) {
-  unsigned budget = 32;
-  const struct ascii found = firsts(s, a, &budget);
+  struct look l = {s, 0, 32};
+  const struct ascii found = firsts(&l, a);
+  memcpy(ascii, found.bits, sizeof found.bits);
+}
+
+void tombola__lang_seconds(const struct tombola__store *s, tombola__lang a, uint8_t letter,
+                           uint32_t ascii[4]) {
+  struct look l = {s, letter, 64};
+  const struct ascii found = seconds(&l, a);
   memcpy(ascii, found.bits, sizeof found.bits);
 }
 

@@ -226,14 +226,20 @@ static bool meets(const struct tombola__store *s, uint32_t set, struct tombola__
   return tombola__letters_meet(&tombola__terms(s)->sets[set], &letters);
 }
 
+static bool takes_search(const struct tombola__store *s, tombola__lang a) {
+  const uint8_t kind = tombola__term(s, a)->kind;
+  return kind == TOMBOLA__TERM_AND || kind == TOMBOLA__TERM_NOT;
+}
+
 /* Of letters. A union is asked by its members, none of which is one. */
 static bool can_step(struct tombola__store *s, tombola__lang a, struct tombola__range range) {
   struct tombola__term t = *tombola__term(s, a);
   tombola__lang rest;
   if (t.kind == TOMBOLA__TERM_OR && t.b <= FEW_MEMBERS) {
     bool can = false;
-    for (size_t i = 0; i < t.b && !can && !s->status; i++)
-      can = can_step(s, t.list[i], range);
+    for (unsigned searched = 0; searched < 2 && !can; searched++) /* what may take a search comes last */
+      for (size_t i = 0; i < t.b && !can && !s->status; i++)
+        if (takes_search(s, t.list[i]) == (bool)searched) can = can_step(s, t.list[i], range);
     return can;
   }
   if (is_stepped(s, a, &t, &rest)) {

@@ -192,7 +192,10 @@ static void say_verdict(const char *path, const struct tombola_schema_verdict *v
                                       [TOMBOLA_VERDICT_MAY_BACKTRACK] = "exact, may backtrack",
                                       [TOMBOLA_VERDICT_REFUSED] = "refused"};
   printf("%s: %s%s", path, texts[verdict->verdict], all ? "" : ", but for what is left out");
-  if (verdict->keyword[0]) printf(": %s at \"%s\"", verdict->keyword, verdict->pointer);
+  if (verdict->keyword[0])
+    printf(": %s at \"%s\"", verdict->keyword, verdict->pointer);
+  else if (verdict->pointer[0]) /* the schema there, none of its keywords */
+    printf(" at \"%s\"", verdict->pointer);
   if (verdict->reason[0]) printf(": %s", verdict->reason);
   putchar('\n');
 }

@@ -275,6 +275,9 @@ class SchemaCheck(support.Case):
         result = self.check_schema({"properties": {"a/b": {"format": "no-such"}}})
         self.check(result, 1)
         self.assertIn(b': refused: format at "/properties/a~1b/format": ', result.stdout)
+        result = self.check_schema({"properties": {"a": "string"}})
+        self.check(result, 1)
+        self.assertIn(b': refused at "/properties/a": a schema must be', result.stdout)
         self.check(self.check_schema({"allOf": [{"type": "string"}, {"type": "null"}]}), 1,
                    self.path("schema.json") + ": refused: no value is valid under the schema\n")
 

@@ -146,3 +146,74 @@ def hand_made():
             if isinstance(schema, dict) and draft != "7":
                 schema = {"$schema": cases.DIALECTS[draft], **schema}
             yield schema, draft
+
+
+class Conditions:
+    """Conjunctions of small conditions on a few properties: what is chosen by one says something to the others."""
+
+    LEAVES = [{"const": 0}, {"const": "a"}, {"enum": [0, "a"]}, {"enum": [0, 1, "b"]}, {"type": "integer"},
+              {"type": "string"}, {"type": ["string", "integer"]}, {"minimum": 1}, {"maxLength": 1},
+              {"not": {"const": 0}}, {"type": "string", "pattern": "^a"}, {"type": "object", "maxProperties": 0},
+              {"type": "array", "maxItems": 0}, True]
+
+    def __init__(self, rng):
+        self.rng, self.names = rng, []
+
+    def name(self):
+        return self.rng.choice(self.names)
+
+    def effect(self, depth):
+        """What a branch says."""
+        rng = self.rng
+        kind = rng.random()
+        if depth > 0 and kind < 0.2:
+            return self.condition(depth - 1)
+        schema = {}
+        if kind < 0.75:
+            schema["properties"] = {self.name(): rng.choice(self.LEAVES + [False])
+                                    for _ in range(rng.choice([1, 1, 2]))}
+        if kind > 0.6 or rng.random() < 0.4:
+            schema["required"] = sorted({self.name() for _ in range(rng.choice([1, 1, 2]))})
+        if rng.random() < 0.12:
+            schema["properties"] = {**schema.get("properties", {}), self.name(): True}
+            schema["additionalProperties"] = rng.choice([False, {"type": "integer"}])
+        if rng.random() < 0.04:
+            schema[rng.choice(["minProperties", "maxProperties"])] = rng.choice([1, 2])
+        if rng.random() < 0.04:
+            schema["patternProperties"] = {rng.choice(["^a", "[ab]"]): rng.choice(self.LEAVES)}
+        return schema
+
+    def condition(self, depth=1):
+        rng = self.rng
+        kind = rng.choice(["if", "if", "if", "oneOf", "anyOf", "anyOf", "required", "schemas", "not"])
+        if kind == "if":
+            name = self.name()
+            schema = {"if": {"properties": {name: rng.choice(self.LEAVES)}}}
+            if rng.random() < 0.6:
+                schema["if"]["required"] = [name]
+            for branch in rng.choice([["then"], ["then"], ["else"], ["then", "else"]]):
+                schema[branch] = self.effect(depth)
+            return schema
+        if kind in ("oneOf", "anyOf"):
+            return {kind: [self.effect(depth) for _ in range(rng.choice([2, 2, 3]))]}
+        if kind == "required":
+            return {"dependentRequired": {self.name(): [self.name()] for _ in range(2)}}
+        if kind == "schemas":
+            return {"dependentSchemas": {self.name(): self.effect(depth)}}
+        return {"not": self.effect(0)}
+
+    def root(self):
+        rng = self.rng
+        self.names = rng.sample(["a", "b", "c", "d"], rng.choice([3, 3, 4]))
+        schema = {"$schema": cases.DIALECTS["2020-12"], "type": "object"}
+        schema["allOf"] = [self.condition() for _ in range(rng.choice([2, 3, 3, 4, 5]))]
+        schema["properties"] = {name: rng.choice(self.LEAVES) for name in self.names if rng.random() < 0.6}
+        if rng.random() < 0.3:
+            schema["required"] = [self.name()]
+        # Closed, and what may be anything is a number: a completion of more may take long to find.
+        schema["properties"] = {**{name: {"enum": [0, 1, "a"]} for name in self.names}, **schema["properties"]}
+        schema["additionalProperties"] = False
+        if rng.random() < 0.2:
+            some = {"type": "array", "items": schema, "maxItems": 1}
+            return {"$schema": schema.pop("$schema"), "anyOf": [schema, some]}
+        return schema

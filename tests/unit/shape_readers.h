@@ -24,7 +24,7 @@ struct thread {
   const struct tombola__array_shape *array;
   uint32_t count, extras, met, last_order;
   uint32_t counts[8];
-  uint64_t seen[2];
+  uint64_t seen[2], alive[64];
   bool paired;
 };
 
@@ -45,13 +45,28 @@ struct step {
 
 static inline bool accepts(struct tombola__store *s, tombola__formula f, const struct value *v);
 
+/* Whether it is one with another that is there. */
+static inline bool united(struct threads *to, const struct thread *t) {
+  for (size_t i = 0; t->object && i < to->n; i++) {
+    struct thread *const other = &to->at[i];
+    if (other->object == t->object && other->count == t->count && other->extras == t->extras &&
+        other->met == t->met && other->last_order == t->last_order &&
+        !memcmp(other->seen, t->seen, sizeof t->seen) &&
+        tombola__object_unite(t->object, other->alive, t->alive, other->alive))
+      return true;
+  }
+  return false;
+}
+
 static inline void add_thread(struct threads *to, struct thread t) {
+  if (united(to, &t)) return;
   assert_true(to->n < MOST_THREADS);
   to->at[to->n++] = t;
 }
 
 static inline struct tombola__object_state object_state(const struct thread *t) {
-  return (struct tombola__object_state){t->object, t->count, t->extras, t->met, t->last_order, t->seen};
+  return (struct tombola__object_state){t->object,     t->count, t->extras, t->met,
+                                        t->last_order, t->seen,  t->alive};
 }
 
 static inline void object_way(void *context, tombola__formula f, const void *more) {
@@ -59,7 +74,9 @@ static inline void object_way(void *context, tombola__formula f, const void *mor
   if (!accepts(step->s, f, step->value)) return;
   struct thread t = *step->from;
   t.count++;
-  t.met |= *(const uint32_t *)more;
+  const struct tombola__object_way *const way = more;
+  t.met |= way->met;
+  if (way->alive) memcpy(t.alive, way->alive, tombola__alive_words(t.object) * sizeof *way->alive);
   if (step->index == TOMBOLA__MANY) {
     t.extras++;
   } else {
@@ -117,8 +134,11 @@ static inline bool object_ends(struct tombola__store *s, const struct threads *t
 static inline void start_objects(struct tombola__store *s, tombola__formula f, struct threads *threads) {
   const struct tombola__value *const v = tombola__value(s, f);
   threads->n = 0;
-  for (size_t i = 0; v && i < v->n_objects; i++)
-    add_thread(threads, (struct thread){.object = v->objects[i]});
+  for (size_t i = 0; v && i < v->n_objects; i++) {
+    struct thread t = {.object = v->objects[i]};
+    tombola__object_begin(t.object, t.alive);
+    add_thread(threads, t);
+  }
 }
 
 static inline void array_way(void *context, tombola__formula f, const void *more) {

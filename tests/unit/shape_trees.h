@@ -301,4 +301,63 @@ static inline struct tree *random_tree(struct trees *r, unsigned inside, unsigne
   return t;
 }
 
+/* ---- conditions ---- */
+
+static inline struct tree *join_trees(struct trees *r, int kind, struct tree *const *parts, size_t n) {
+  struct tree *const t = new_tree(r, kind);
+  for (size_t i = 0; i < n; i++)
+    t->parts[t->n++] = parts[i];
+  return t;
+}
+
+/* What a branch says of an object: of a few properties, and seldom of all others. */
+static inline struct tree *random_effect(struct trees *r) {
+  struct tree *parts[3];
+  const size_t n = 1 + below(r, 3);
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t kind = below(r, 64);
+    struct tree *const t = parts[i] = new_tree(r, kind < 36   ? TOMBOLA__PROPERTY
+                                                  : kind < 60 ? TOMBOLA__REQUIRED
+                                                  : kind < 62 ? TOMBOLA__DEPENDS
+                                                              : TOMBOLA__KEYS);
+    t->name = letters[below(r, 3)];
+    t->other = letters[below(r, 3)];
+    t->order = TOMBOLA__MANY;
+    if (t->kind != TOMBOLA__PROPERTY && t->kind != TOMBOLA__KEYS) continue;
+    t->letters = 8 | below(r, 8); /* a KEYS of all names but some */
+    t->parts[0] = random_atom(r, 0);
+    if (below(r, 3) == 0) {
+      struct tree *const none = new_tree(r, TOMBOLA__OR);
+      t->parts[0] = none;
+    }
+    t->n = 1;
+  }
+  return join_trees(r, TOMBOLA__AND, parts, n);
+}
+
+static inline struct tree *random_condition(struct trees *r) {
+  struct tree *branches[4];
+  const size_t m = 2 + below(r, 3);
+  const uint32_t kind = below(r, 8);
+  for (size_t k = 0; k < m; k++)
+    branches[k] = random_effect(r);
+  if (kind >= 3) return join_trees(r, kind == 3 ? TOMBOLA__ONE_OF : TOMBOLA__OR, branches, m);
+  struct tree *const no = join_trees(r, NOT, branches, 1); /* if, then */
+  struct tree *const both[] = {no, branches[1]};
+  return join_trees(r, TOMBOLA__OR, both, 2);
+}
+
+/* An AND of things that a schema's conditions come to; `many`: more than are put together beforehand. */
+static inline struct tree *random_conditions(struct trees *r, bool many) {
+  struct tree *parts[4];
+  const size_t n = many ? 4 : 2 + below(r, 3);
+  for (size_t i = 0; i < n; i++) {
+    struct tree *few[2];
+    for (size_t k = 0; k < 2; k++)
+      few[k] = random_condition(r);
+    parts[i] = many ? join_trees(r, TOMBOLA__AND, few, 2) : few[0];
+  }
+  return join_trees(r, TOMBOLA__AND, parts, n);
+}
+
 #endif

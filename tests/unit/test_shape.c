@@ -163,6 +163,41 @@ static void test_random(void **state) {
   assert_true(n > all * 8 / 10 && empty > n / 20 && empty < n / 2 && inexact < n / 20);
 }
 
+/* Counts the objects of f that have choices, and those whose choices don't stand alone. */
+static void count_choices(struct tombola__store *s, tombola__formula f, size_t *with, size_t *together) {
+  const struct tombola__value *const v = tombola__value(s, f);
+  for (size_t i = 0; v && i < v->n_objects; i++) {
+    *with += v->objects[i]->n_choices > 0;
+    for (size_t k = 0; k < v->objects[i]->n_choices; k++)
+      *together += !v->objects[i]->choices[k].alone;
+  }
+}
+
+/* Conditions that don't exclude each other, on the same few properties. */
+static void test_conditions(void **state) {
+  (void)state;
+  size_t with = 0, together = 0, inexact = 0;
+  static struct check c;
+  static struct trees r;
+  r.rng = support_rng(5);
+  const size_t all = 2 * random_trees();
+  for (size_t i = 0; i < all; i++) {
+    r.n = 0;
+    const struct tree *const tree = random_conditions(&r, i % 2);
+    memset(&c, 0, sizeof c);
+    open_store(&c.s, TOMBOLA_ORDER_ANY);
+    c.u = &flat;
+    c.seed = i;
+    check_tree(&c, tree);
+    inexact += !c.exact;
+    count_choices(&c.s, c.f, &with, &together);
+    tombola__store_free(&c.s);
+  }
+  print_message("%zu formulas, %zu objects with choices, %zu choices together, %zu not exact\n", all, with,
+                together, inexact);
+  assert_true(with > all / 2 && inexact < all / 20);
+}
+
 /* Arrays and objects of arrays and objects: which formulas have a value, and which values they have. */
 static void test_nested(void **state) {
   (void)state;
@@ -283,6 +318,7 @@ int main(void) {
   make_universes();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_random),
+      cmocka_unit_test(test_conditions),
       cmocka_unit_test(test_nested),
       cmocka_unit_test(test_order),
   };

@@ -47,7 +47,7 @@ static bool space_may_follow(const struct tombola__machine *m) {
 void tombola__json_end(struct tombola__machine *m, const struct tombola__frame *up, uint32_t end) {
   struct tombola__thread next;
   if (tombola__is_json(up)) {
-    if (tombola__json_after(m, up, end, &next)) tombola__machine_emit(m, &next);
+    if (tombola__json_after(m, up, end, &next)) tombola__json_emit_next(m, &next);
     return;
   }
   if (space_may_follow(m)) {

@@ -74,6 +74,7 @@ struct tombola__json_object {
   struct tombola__object_state state;
   const struct tombola__json_extra *extras;
   uint64_t extras_hash;
+  uint64_t place[2]; /* the frame's key but for what is alive: see tombola__json_emit_next() */
 };
 
 /* In front of and in a key; `up` is the object's frame. */
@@ -149,6 +150,8 @@ size_t tombola__json_decoded(const uint8_t *text, size_t length, char *out);
 
 void tombola__json_open_object(struct tombola__machine *m, const struct tombola__object_shape *shape,
                                const struct tombola__frame *up);
+/* Emits the place behind a value or a comma: in an object with choices as one with another that is alike. */
+void tombola__json_emit_next(struct tombola__machine *m, const struct tombola__thread *next);
 /* Behind a property: `,` and `}`. */
 void tombola__json_object_step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte);
 void tombola__json_begin_key(struct tombola__machine *m, const struct tombola__json_names *names);

@@ -163,6 +163,11 @@ void tombola__machine_emit(struct tombola__machine *m, const struct tombola__thr
   m->threads[m->n_threads++] = *thread;
 }
 
+struct tombola__thread *tombola__machine_emitted(struct tombola__machine *m, size_t *n) {
+  *n = m->collecting ? 0 : m->n_threads - m->first;
+  return *n ? m->threads + m->first : NULL;
+}
+
 /* ---- by part ---- */
 
 static void step(struct tombola__machine *m, const struct tombola__thread *t, uint8_t byte) {

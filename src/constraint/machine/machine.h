@@ -105,6 +105,10 @@ void *tombola__machine_take(struct tombola__machine *m, size_t size);
 /* Adds a reading of the text with the byte that is being read; the same place twice is one. */
 void tombola__machine_emit(struct tombola__machine *m, const struct tombola__thread *thread);
 
+/* What has been emitted of the text with the byte that is being read, for a part that can go on with one of them as two
+ * readings; NULL while the places in front of a byte are collected. Valid until the next emit. */
+struct tombola__thread *tombola__machine_emitted(struct tombola__machine *m, size_t *n);
+
 /* The thing inside of `up` has ended with the byte that is being read: goes on in what is around it. By up->part, to the
  * part's _return; NULL: emits DONE. */
 void tombola__machine_return(struct tombola__machine *m, const struct tombola__frame *up);

@@ -37,6 +37,17 @@ struct tombola__known *tombola__known(struct tombola__store *s, tombola__formula
   return *at;
 }
 
+void tombola__blame(struct tombola__store *s, tombola__formula f) {
+  struct tombola__shapes *const shapes = s->shapes;
+  if (s->status && shapes && shapes->n_blamed < TOMBOLA__COUNT(shapes->blamed))
+    shapes->blamed[shapes->n_blamed++] = f;
+}
+
+size_t tombola__blamed(const struct tombola__store *s, const tombola__formula **out) {
+  *out = s->shapes ? s->shapes->blamed : NULL;
+  return s->shapes ? s->shapes->n_blamed : 0;
+}
+
 /* ---- values ---- */
 
 static void add_arrays(struct tombola__store *s, struct tombola__value *v,
@@ -100,6 +111,7 @@ const struct tombola__value *tombola__value(struct tombola__store *s, tombola__f
   if (c && c->n) add_objects(s, v, c);
   if (shapes->inexact) v->exact = false;
   shapes->inexact |= inexact;
+  tombola__blame(s, f);
   if (s->status) return NULL;
   k->value = v;
   k->sat = v->types ? TOMBOLA__YES : TOMBOLA__NO;

@@ -3,7 +3,12 @@
  *
  * For strings and numbers that is one language and one set. For arrays and objects it is a list of alternatives, each a
  * conjunction (a disjunctive normal form, made when a formula is first looked at): the machine follows the alternatives
- * in parallel. An alternative that no finite value satisfies is never in a list. */
+ * in parallel. An alternative that no finite value satisfies is never in a list.
+ *
+ * An object's alternatives would multiply where conditions are independent of each other, so what can wait does: a shape
+ * may have choices, each an OR of branches that say something of declared properties. How far they are decided is a set
+ * of branches that are alive, which every property that is read makes smaller; a reading splits only where branches want
+ * different values of the property that comes next. */
 #ifndef TOMBOLA_SHAPE_H
 #define TOMBOLA_SHAPE_H
 
@@ -27,6 +32,30 @@ struct tombola__key_group {
   tombola__formula value;
 };
 
+struct tombola__branch_fact {
+  uint32_t index; /* of the declared property */
+  tombola__formula value;
+};
+
+/* What a choice may come to, on top of what the shape says itself. Bits are of declared properties. */
+struct tombola__branch {
+  const struct tombola__branch_fact *facts; /* ascending; what they leave out may be anything */
+  size_t n_facts;
+  const uint64_t *required,
+      *possible;         /* must be there; may be there, as far as this branch and the shape go */
+  const uint64_t *named; /* it says something of them */
+};
+
+/* At least one of the branches holds. */
+struct tombola__choice {
+  const struct tombola__branch *at;
+  size_t n;
+  size_t first; /* the bit of at[0] among those of all branches of the shape */
+  size_t group; /* choices of one group, which are next to each other, speak of the same properties */
+  bool alone;   /* in its group */
+  const uint64_t *named; /* some branch says something of them */
+};
+
 struct tombola__object_shape {
   const struct tombola__declared *declared; /* ascending by the bytes of their names, at most 65535 */
   size_t n_declared;
@@ -40,7 +69,19 @@ struct tombola__object_shape {
   const struct tombola__key_group
       *wants; /* each must be met by some property: its name in keys, its value too */
   size_t n_wants;
+  /* Each must be met. Then there are no wants, nobody asks, and any number of properties is good. */
+  const struct tombola__choice *choices;
+  size_t n_choices, n_branches;
 };
+
+/* Words of a state's bits. */
+static inline size_t tombola__seen_words(const struct tombola__object_shape *shape) {
+  return (shape->n_declared + 63) / 64;
+}
+
+static inline size_t tombola__alive_words(const struct tombola__object_shape *shape) {
+  return (shape->n_branches + 63) / 64;
+}
 
 struct tombola__item_count {
   tombola__formula value;
@@ -84,6 +125,9 @@ uint64_t tombola__value_count(struct tombola__store *s, tombola__formula f, uint
 enum tombola_status tombola__explore(struct tombola__store *s, tombola__formula f, bool *exact,
                                      const char **reason);
 
+/* What the work was about when the store failed: formulas, the innermost first. How many there are. */
+size_t tombola__blamed(const struct tombola__store *s, const tombola__formula **out);
+
 /* ---- an object, as far as it is written ---- */
 
 struct tombola__object_state {
@@ -93,7 +137,18 @@ struct tombola__object_state {
   uint32_t met;         /* bits: wants that are met */
   uint32_t last_order;  /* ORDER_DECLARED: the order of the last declared property + 1 */
   const uint64_t *seen; /* bits: declared properties that are there */
+  /* Bits: branches that what is there leaves. All of a choice are alive at first; none is once it is met, whatever
+   * follows. NULL will do where the shape has no choices. */
+  const uint64_t *alive;
 };
+
+/* Sets the bits of a new object's `alive`. */
+void tombola__object_begin(const struct tombola__object_shape *shape, uint64_t *alive);
+
+/* Two readings of one text that have come to the same but for what is alive are one, if a set of branches says as much as
+ * both: writes it into `both`, which may be `a`. False: there is none. */
+bool tombola__object_unite(const struct tombola__object_shape *shape, const uint64_t *a, const uint64_t *b,
+                           uint64_t *both);
 
 /* Which names may come next: bits of the declared ones into `names` ((n_declared + 63) / 64 words), and whether an
  * undeclared one may. Only such that the object can still be completed afterwards. False when none may. */
@@ -103,13 +158,17 @@ bool tombola__object_names(struct tombola__store *s, const struct tombola__objec
 /* Whether the object may end here. */
 bool tombola__object_may_end(struct tombola__store *s, const struct tombola__object_state *state);
 
-/* The ways to go on with a property: its value's formula, and which wants it meets (bits to add to `met`). `index` is
+/* The ways to go on with a property: its value's formula, and what else it comes to (an object_way). `index` is
  * the declared one's, or MANY and then `name` is the undeclared name (for groups and wants). Calls visit for each way
  * whose object can be completed. `state` is the object before this property. */
 typedef void (*tombola__way_fn)(void *context, tombola__formula value, const void *more);
 void tombola__object_ways(struct tombola__store *s, const struct tombola__object_state *state, uint32_t index,
                           const char *name, size_t length, tombola__way_fn visit, void *context);
-/* `more` points to a uint32_t: the wants that this property meets. */
+/* What `more` points to; valid during the call. */
+struct tombola__object_way {
+  uint32_t met;          /* the wants that this property meets */
+  const uint64_t *alive; /* the branches that are left; NULL: as they were */
+};
 
 /* ---- an array, as far as it is written ---- */
 

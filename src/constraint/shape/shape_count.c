@@ -108,8 +108,8 @@ static uint64_t count_conjunct(struct tombola__store *s, struct tombola__conjunc
 }
 
 /* Alternatives may share values: inclusion and exclusion. */
-static uint64_t count_alternatives(struct tombola__store *s, const struct tombola__conjuncts *list, int which,
-                                   uint64_t most) {
+static uint64_t count_plain(struct tombola__store *s, const struct tombola__conjuncts *list, int which,
+                            uint64_t most) {
   uint64_t alone[MOST_LISTED] = {0}, largest = 0, sum = 0;
   for (size_t i = 0; i < list->n && !s->status; i++) {
     const uint64_t n = count_conjunct(s, list->at[i], which, most);
@@ -143,6 +143,23 @@ static uint64_t count_alternatives(struct tombola__store *s, const struct tombol
   return exact < 0 ? 0 : (uint64_t)exact;
 }
 
+/* Whether one with choices has undeclared properties, which nothing is chosen about: as many values as anyone asks for. */
+static bool is_open(struct tombola__store *s, const struct tombola__conjuncts *list) {
+  for (size_t i = 0; i < list->n && !s->status; i++) {
+    if (!list->at[i]->n_choices || !tombola__object_sat(s, list->at[i])) continue;
+    const struct tombola__object *const o =
+        tombola__object_complete(s, tombola__object_draft(s, list->at[i]));
+    if (o && o->extra_count) return true;
+  }
+  return false;
+}
+
+static uint64_t count_alternatives(struct tombola__store *s, const struct tombola__conjuncts *list, int which,
+                                   uint64_t most) {
+  if (which && is_open(s, list)) return most;
+  const struct tombola__conjuncts plain = which ? tombola__expanded(s, list) : *list;
+  return count_plain(s, &plain, which, most);
+}
 static uint64_t count(struct tombola__store *s, tombola__formula f, uint64_t most) {
   uint64_t n = count_scalars(s, f, most);
   for (int which = 0; which < 2 && n < most && !s->status; which++) {

@@ -78,8 +78,33 @@ static void push_groups(struct walk *w, const struct tombola__object_shape *shap
   }
 }
 
+static void push_way(void *context, tombola__formula value, const void *more) {
+  (void)more;
+  push(context, value);
+}
+
+/* The values that the branches of its choices want: what comes later has no more of them than what comes first. */
+static void push_choices(struct walk *w, const struct tombola__object_shape *shape) {
+  const size_t words = tombola__seen_words(shape), n = words + tombola__alive_words(shape);
+  uint64_t *const bits = tombola__new(&w->s->allocator, n + 1, sizeof *bits);
+  if (!bits) {
+    tombola__store_fail(w->s, TOMBOLA_NO_MEMORY, NULL, "out of memory");
+    return;
+  }
+  tombola__object_begin(shape, bits + words);
+  const struct tombola__object_state state = {.shape = shape, .seen = bits, .alive = bits + words};
+  for (size_t i = 0; i < shape->n_declared && !w->s->status; i++)
+    if (shape->declared[i].possible) tombola__object_ways(w->s, &state, (uint32_t)i, NULL, 0, push_way, w);
+  tombola__free(&w->s->allocator, bits);
+  push_groups(w, shape);
+}
+
 static void push_object(struct walk *w, const struct tombola__object_shape *shape) {
   struct tombola__store *const s = w->s;
+  if (shape->n_choices) {
+    push_choices(w, shape);
+    return;
+  }
   for (size_t i = 0; i < shape->n_declared; i++) {
     const struct tombola__declared *const d = &shape->declared[i];
     if (!d->possible) continue;
@@ -167,6 +192,7 @@ enum tombola_status tombola__explore(struct tombola__store *s, tombola__formula 
       push_array(&w, v->arrays[k]);
     for (size_t k = 0; k < v->n_objects && !s->status; k++)
       push_object(&w, v->objects[k]);
+    tombola__blame(s, w.queue[i]);
     if (!v->exact || s->shapes->inexact) inexact(&w, "whether some value exists could not be settled");
   }
   tombola__free(&s->allocator, w.queue);

@@ -33,7 +33,11 @@ static size_t find(const struct tombola__declared *declared, size_t n, const str
 /* All names that the conjunct speaks of, sorted, each once. */
 static struct tombola__declared *names_of(struct tombola__store *s, const struct tombola__conjunct *c,
                                           size_t *n) {
-  struct tombola__declared *const out = tombola__store_take(s, c->n_facts + 2 * c->n_others + 1, sizeof *out);
+  size_t room = c->n_facts + 2 * c->n_others + 1;
+  for (size_t i = 0; i < c->n_choices; i++)
+    for (size_t k = 0; k < c->choices[i].n; k++)
+      room += c->choices[i].at[k]->n_facts;
+  struct tombola__declared *const out = tombola__store_take(s, room, sizeof *out);
   *n = 0;
   if (!out) return NULL;
   for (size_t i = 0; i < c->n_facts; i++)
@@ -49,6 +53,13 @@ static struct tombola__declared *names_of(struct tombola__store *s, const struct
     out[(*n)++] =
         (struct tombola__declared){.name = node->other, .value = TOMBOLA__TRUE, .order = TOMBOLA__MANY};
   }
+  for (size_t i = 0; i < c->n_choices; i++)
+    for (size_t k = 0; k < c->choices[i].n; k++)
+      for (size_t f = 0; f < c->choices[i].at[k]->n_facts; f++)
+        out[(*n)++] = (struct tombola__declared){
+            .name = (const struct tombola__name *)c->choices[i].at[k]->facts[f].key,
+            .value = TOMBOLA__TRUE,
+            .order = TOMBOLA__MANY};
   if (*n < 2) return out;
   qsort(out, *n, sizeof *out, by_name);
   size_t kept = 1;
@@ -189,7 +200,8 @@ struct tombola__object *tombola__object_draft(struct tombola__store *s, struct t
     return NULL;
   }
   o->exact = true;
-  o->shape.min = c->min;
+  o->conjunct = c;
+  o->shape.min = c->n_choices ? 0 : c->min; /* with choices, no more than what is required */
   o->shape.max = c->max;
   o->shape.declared = declared;
   o->shape.n_declared = n;
@@ -202,7 +214,7 @@ struct tombola__object *tombola__object_draft(struct tombola__store *s, struct t
     o->asking = settle_required(declared, n);
   }
   if (s->order == TOMBOLA_ORDER_DECLARED) rank_names(s, declared, n);
-  if (s->status) return NULL;
+  if (s->status || !tombola__object_branches(s, o, false)) return NULL;
   c->draft = o;
   return o;
 }
@@ -359,7 +371,7 @@ struct tombola__object *tombola__object_complete(struct tombola__store *s,
   shape->extra = extra_names(s, draft);
   if (!make_declared(s, draft, o)) return NULL;
   make_possible(s, o, (struct tombola__declared *)(uintptr_t)shape->declared);
-  if (!make_bits(s, o)) return NULL;
+  if (!make_bits(s, o) || !tombola__object_branches(s, o, true)) return NULL;
   const bool open = draft->forbidden == TOMBOLA__LANG_NONE && shape->n_groups == 0;
   o->extra_count = shape->extra == TOMBOLA__LANG_NONE ? 0
                    : open                             ? TOMBOLA__MANY_NAMES

@@ -333,7 +333,14 @@ bool tombola__object_names(struct tombola__store *s, const struct tombola__objec
   *extra = state->extras < o->extra_count;
   for (size_t w = 0; w < o->words; w++)
     any |= names[w] = o->possible[w] & ~state->seen[w];
-  if (o->simple && !ordered(s)) return any || *extra;
+  if (o->simple && !ordered(s)) {
+    if (!o->shape.n_choices) return any || *extra;
+    tombola__choices_names(s, state, names);
+    any = 0;
+    for (size_t w = 0; w < o->words; w++)
+      any |= names[w];
+    return any || *extra;
+  }
   if (ordered(s) && !keep_order(o, state, names)) *extra = false;
   if (!o->simple || (o->shape.min > o->n_required && o->extra_count < TOMBOLA__MANY_NAMES)) {
     if (state->count >= o->shape.max) {
@@ -357,6 +364,7 @@ bool tombola__object_may_end(struct tombola__store *s, const struct tombola__obj
     return false;
   for (size_t w = 0; w < o->words; w++)
     if (o->required[w] & ~state->seen[w]) return false;
+  if (o->shape.n_choices) return tombola__choices_may_end(state);
   for (size_t i = 0; o->asking && i < o->shape.n_declared; i++)
     for (size_t k = 0; declared[i].n_asks && tombola__bit(state->seen, i) && k < declared[i].n_asks; k++)
       if (!tombola__bit(state->seen, declared[i].asks[k])) return false;
@@ -376,7 +384,11 @@ static bool meets_more(struct tombola__store *s, const struct tombola__object_sh
 void tombola__object_ways(struct tombola__store *s, const struct tombola__object_state *state, uint32_t index,
                           const char *name, size_t length, tombola__way_fn visit, void *context) {
   const struct tombola__object *const o = object_of(state);
-  const uint32_t nothing = 0;
+  const struct tombola__object_way nothing = {0, NULL};
+  if (o->shape.n_choices && index != TOMBOLA__MANY) {
+    tombola__choices_ways(s, state, index, visit, context);
+    return;
+  }
   const tombola__formula value = index == TOMBOLA__MANY ? tombola__group_value(s, &o->shape, name, length)
                                                         : o->shape.declared[index].value;
   if (o->simple) {
@@ -400,7 +412,7 @@ void tombola__object_ways(struct tombola__store *s, const struct tombola__object
     const tombola__formula both = tombola__and2(s, value, value_of_wants(s, &o->shape, set));
     const struct tombola__object_state next = behind(state, index, set, after);
     if (!meets_more(s, &o->shape, both, mine & ~set) && tombola__sat(s, both) && completable(s, &next))
-      visit(context, both, &set);
+      visit(context, both, &(struct tombola__object_way){set, NULL});
     set = (set - 1) & mine;
   } while (set != mine && !s->status);
 }

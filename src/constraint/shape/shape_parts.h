@@ -2,6 +2,7 @@
 /* What the files of shapes share: conjuncts, what is known of a formula, and shapes with what helps to follow them.
  *
  *   formula ──shape_dnf.c──▶ conjuncts ──draft──▶ drafts ──shape_sat.c──▶ which can be ──complete──▶ shapes
+ *             shape_choices.c
  *
  * A conjunct and its draft depend on the formula only. Whether they can be satisfied is the least solution of equations
  * between formulas (a value is finite), so it is settled before the first shape is completed. */
@@ -23,7 +24,13 @@ struct tombola__fact {
   bool required;
 };
 
-/* An AND of atoms about one type, either ARRAY or OBJECT. */
+/* OR of conjuncts. */
+struct tombola__conjuncts {
+  struct tombola__conjunct **at;
+  size_t n;
+};
+
+/* An AND of atoms about one type, either ARRAY or OBJECT, and of choices (OBJECT). */
 struct tombola__conjunct {
   const struct tombola__fact *facts; /* by key */
   size_t n_facts;
@@ -31,14 +38,12 @@ struct tombola__conjunct {
   size_t n_others;
   uint32_t min, max;
   bool unique, not_unique;
+  /* Each an OR of conjuncts of facts and of KEYS that say the same of all names without a fact; those of a settled
+   * conjunct have two or more. */
+  const struct tombola__conjuncts *choices;
+  size_t n_choices;
   uint64_t hash;
   void *draft; /* struct tombola__object or tombola__array */
-};
-
-/* OR of conjuncts. */
-struct tombola__conjuncts {
-  struct tombola__conjunct **at;
-  size_t n;
 };
 
 /* What a formula says of scalars. */
@@ -73,10 +78,13 @@ struct tombola__shapes {
   struct tombola__known **tentative;
   size_t n_tentative, tentative_room;
   bool inexact; /* since it was last cleared, something wasn't settled */
+  tombola__formula blamed[16];
+  size_t n_blamed;
 };
 
 struct tombola__object {
   struct tombola__object_shape shape;
+  const struct tombola__conjunct *conjunct;
   tombola__lang forbidden, allowed; /* names, of the KEYS that say FALSE */
   size_t n_forbidden;               /* declared ones */
   /* Of a completed one: */
@@ -94,6 +102,9 @@ struct tombola__array {
   bool exact;
 };
 
+/* Where the store has failed, adds what the work was about. */
+void tombola__blame(struct tombola__store *s, tombola__formula f);
+
 /* NULL after a failure. f is resolved. */
 struct tombola__known *tombola__known(struct tombola__store *s, tombola__formula f);
 
@@ -107,6 +118,9 @@ struct tombola__conjunct *tombola__join(struct tombola__store *s, struct tombola
  * schema is nested too deep. */
 bool tombola__enter(struct tombola__store *s, struct tombola__known *k, int i);
 void tombola__leave(struct tombola__store *s, struct tombola__known *k, int i);
+
+/* shape_choices.c: all alternatives without choices; fails the store when there are too many. */
+struct tombola__conjuncts tombola__expanded(struct tombola__store *s, const struct tombola__conjuncts *list);
 
 /* shape_scalars.c */
 struct tombola__scalars tombola__scalars(struct tombola__store *s, tombola__formula f);
@@ -127,6 +141,18 @@ struct tombola__array *tombola__array_complete(struct tombola__store *s, const s
 /* shape_object_ways.c, shape_array_ways.c: whether anything at all is of the shape. */
 bool tombola__object_can_be(struct tombola__store *s, const struct tombola__object *o);
 bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array *a);
+
+/* shape_object_choices.c: the branches of o->conjunct, by o's declared properties; completed: `possible` is known, and
+ * branches that can't be are left out. */
+bool tombola__object_branches(struct tombola__store *s, struct tombola__object *o, bool completed);
+/* Whether all choices can be met together. */
+bool tombola__choices_can_be(struct tombola__store *s, const struct tombola__object *o);
+/* Of an object with choices, as the functions of shape.h. */
+void tombola__choices_names(struct tombola__store *s, const struct tombola__object_state *at,
+                            uint64_t *names);
+bool tombola__choices_may_end(const struct tombola__object_state *at);
+void tombola__choices_ways(struct tombola__store *s, const struct tombola__object_state *at, uint32_t index,
+                           tombola__way_fn visit, void *context);
 
 /* shape_array_pairs.c. Whether two equal items can always follow that no count with a max counts. */
 bool tombola__pair_can_follow(struct tombola__store *s, const struct tombola__array_shape *shape);

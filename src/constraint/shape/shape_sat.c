@@ -78,6 +78,7 @@ static bool settle(struct tombola__store *s, tombola__formula f, struct tombola_
   const uint32_t trues = shapes->trues;
   shapes->low = NOTHING;
   const bool yes = evaluate(s, f);
+  tombola__blame(s, f);
   const uint32_t low = shapes->low;
   shapes->depth--;
   shapes->low = outer;
@@ -138,6 +139,7 @@ bool tombola__object_sat(struct tombola__store *s, struct tombola__conjunct *c) 
   const struct tombola__object *const draft = tombola__object_draft(s, c);
   size_t count;
   if (!draft || !required_sat(s, &draft->shape, &count) || count > draft->shape.max) return false;
+  if (draft->shape.n_choices) return tombola__choices_can_be(s, draft);
   if (draft->shape.n_wants == 0 && draft->shape.min <= count) return true;
   const struct tombola__object *const o = tombola__object_complete(s, draft);
   return o && tombola__object_can_be(s, o);

@@ -195,8 +195,10 @@ static enum tombola_status use_formula(const struct compiling *c, tombola__formu
   return TOMBOLA_OK;
 }
 
-/* What the front end has let pass and the rest can't enforce, or can't within the limits: the verdict says so too. */
-static enum tombola_status refused(const struct compiling *c, enum tombola_status status) {
+/* What the front end has let pass and the rest can't enforce, or can't within the limits: the verdict says so too, and
+ * where that is, as far as it is known. */
+static enum tombola_status refused(const struct compiling *c, enum tombola_status status,
+                                   const struct tombola__compiler *schema) {
   struct tombola_schema_verdict *const verdict = &c->grammar->verdict;
   const bool can_be =
       status == TOMBOLA_UNSUPPORTED || status == TOMBOLA_OUT_OF_RANGE || status == TOMBOLA_NO_CANDIDATE;
@@ -204,23 +206,33 @@ static enum tombola_status refused(const struct compiling *c, enum tombola_statu
   const char *const reason = c->error->message[0] ? c->error->message : tombola_status_text(status);
   *verdict = (struct tombola_schema_verdict){.verdict = TOMBOLA_VERDICT_REFUSED};
   snprintf(verdict->reason, sizeof verdict->reason, "%s", reason);
+  const tombola__formula *about;
+  const size_t n = tombola__blamed(&c->grammar->store, &about);
+  if (schema) tombola__schema_place(schema, about, n, verdict);
   return status;
 }
 
 static enum tombola_status compile_schema(const struct compiling *c, const char *text, size_t length,
                                           struct tombola__program *out) {
   struct tombola_schema_verdict verdict = {.verdict = TOMBOLA_VERDICT_EXACT};
-  const struct tombola__schema_source schema = {.source = c->source, .text = text, .length = length};
+  struct tombola__compiler *kept = NULL;
+  const struct tombola__schema_source schema = {
+      .source = c->source, .text = text, .length = length, .kept = &kept};
   struct tombola__dropped *dropped = NULL, **last = &c->grammar->dropped;
   tombola__formula f = TOMBOLA__FALSE;
   enum tombola_status status = tombola__schema(&c->grammar->store, &schema, &f, &dropped, &verdict, c->error);
   status = told(c, status);
   if (verdict.verdict > c->grammar->verdict.verdict) c->grammar->verdict = verdict;
-  if (status) return refused(c, status);
-  while (*last)
-    last = &(*last)->next;
-  *last = dropped;
-  return refused(c, use_formula(c, f, out));
+  if (status) {
+    status = refused(c, status, NULL);
+  } else {
+    while (*last)
+      last = &(*last)->next;
+    *last = dropped;
+    status = refused(c, use_formula(c, f, out), kept);
+  }
+  tombola__schema_close(kept);
+  return status;
 }
 
 static enum tombola_status use_rules(const struct compiling *c, const struct tombola__rules *rules,

@@ -147,7 +147,8 @@ static void test_enforced(void **state) {
     struct tombola__dropped *dropped;
     tombola__formula f;
     const struct tombola_grammar_source source = plain();
-    const struct tombola__schema_source text = {&source, enforced[i].schema, strlen(enforced[i].schema)};
+    const struct tombola__schema_source text = {&source, enforced[i].schema, strlen(enforced[i].schema),
+                                                NULL};
     assert_int_equal(tombola__store_new(&s, NULL, NULL, NULL), TOMBOLA_OK);
     if (tombola__schema(&s, &text, &f, &dropped, &verdict, &error) != TOMBOLA_OK)
       fail_msg("%s: %s", enforced[i].schema, error.message);
@@ -212,7 +213,7 @@ static void test_refused(void **state) {
     tombola__formula f;
     struct tombola_grammar_source source = plain();
     if (strstr(refused[i].schema, "broken")) source.n_documents = TOMBOLA__COUNT(documents);
-    const struct tombola__schema_source text = {&source, refused[i].schema, strlen(refused[i].schema)};
+    const struct tombola__schema_source text = {&source, refused[i].schema, strlen(refused[i].schema), NULL};
     assert_int_equal(tombola__store_new(&s, NULL, NULL, NULL), TOMBOLA_OK);
     const enum tombola_status status = tombola__schema(&s, &text, &f, &dropped, &verdict, &error);
     if (status != refused[i].status || strcmp(verdict.pointer, refused[i].pointer) != 0 ||
@@ -233,7 +234,7 @@ static void test_refused(void **state) {
 static enum tombola_status compile(struct tombola__store *s, const struct tombola_grammar_source *source,
                                    const char *schema, tombola__formula *f, struct tombola__dropped **dropped,
                                    struct tombola_error *error) {
-  const struct tombola__schema_source text = {source, schema, strlen(schema)};
+  const struct tombola__schema_source text = {source, schema, strlen(schema), NULL};
   assert_int_equal(tombola__store_new(s, source->limits, NULL, NULL), TOMBOLA_OK);
   return tombola__schema(s, &text, f, dropped, NULL, error);
 }
@@ -375,7 +376,7 @@ static void test_memory(void **state) {
     tombola__formula f;
     struct tombola_grammar_source source = plain();
     source.n_documents = 1;
-    const struct tombola__schema_source text = {&source, schema, sizeof schema - 1};
+    const struct tombola__schema_source text = {&source, schema, sizeof schema - 1, NULL};
     enum tombola_status status = tombola__store_new(&s, NULL, support_allocator_use(&a), NULL);
     if (status == TOMBOLA_OK) {
       status = tombola__schema(&s, &text, &f, &dropped, NULL, NULL);

@@ -346,6 +346,27 @@ static void values_that_multiply_are_refused(void **state) {
   assert_int_equal(about[0], f);
 }
 
+/* A refusal says where. */
+static void refusals_have_a_place(void **state) {
+  (void)state;
+  char schema[2048] = "{\"properties\":{\"x\":{\"minProperties\":3,\"allOf\":[";
+  for (int i = 0; i < 13; i++)
+    snprintf(schema + strlen(schema), sizeof schema - strlen(schema),
+             "%s{\"anyOf\":[{\"required\":[\"a%d\"]},{\"required\":[\"b%d\"]}]}", i ? "," : "", i, i);
+  strcat(schema, "]}}}");
+  const struct tombola_grammar_source source = {.struct_size = sizeof source,
+                                                .kind = TOMBOLA_GRAMMAR_JSON_SCHEMA,
+                                                .text = schema,
+                                                .length = strlen(schema)};
+  struct tombola_schema_verdict verdict;
+  tombola_grammar *grammar = NULL;
+  assert_int_equal(tombola_grammar_new(&source, NULL, NULL, &grammar, &verdict, NULL), TOMBOLA_OUT_OF_RANGE);
+  assert_int_equal(verdict.verdict, TOMBOLA_VERDICT_REFUSED);
+  assert_string_equal(verdict.pointer, "/properties/x/allOf");
+  assert_string_equal(verdict.keyword, "allOf");
+  assert_non_null(strstr(verdict.reason, "alternatives"));
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, open_one, close_one)
 
 int main(void) {
@@ -356,6 +377,7 @@ int main(void) {
       CASE(late_kinds_do_not_multiply),
       CASE(closed_kinds_are_one_object),
       CASE(values_that_multiply_are_refused),
+      CASE(refusals_have_a_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

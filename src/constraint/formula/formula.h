@@ -130,10 +130,13 @@ tombola__formula tombola__resolve(struct tombola__store *s, tombola__formula f);
 
 /* ---- schema/: from a schema to its formula ---- */
 
+struct tombola__compiler;
+
 struct tombola__schema_source {
   const struct tombola_grammar_source *source;
   const char *text;
   size_t length;
+  struct tombola__compiler **kept; /* NULL, or what tombola__schema_place() needs; to be closed then */
 };
 
 struct tombola__dropped {
@@ -147,6 +150,12 @@ struct tombola__dropped {
 enum tombola_status tombola__schema(struct tombola__store *s, const struct tombola__schema_source *source,
                                     tombola__formula *out, struct tombola__dropped **dropped,
                                     struct tombola_schema_verdict *verdict, struct tombola_error *error);
+
+/* The place whose schema came to one of the formulas, the first that has one: its pointer and a keyword, into the verdict.
+ * False: none has. */
+bool tombola__schema_place(const struct tombola__compiler *kept, const tombola__formula *f, size_t n,
+                           struct tombola_schema_verdict *verdict);
+void tombola__schema_close(struct tombola__compiler *kept);
 
 /* The formula of one JSON value (const): equal in JSON Schema's sense. `json` is well-formed. */
 tombola__formula tombola__equal_to(struct tombola__store *s, const char *json, size_t length);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a schema to its formula: pairs of place and dynamic scope, each built once. */
+#include <stdio.h>
 #include <string.h>
 
 #include "constraint/schema/internal.h"
@@ -226,6 +227,11 @@ static tombola__formula compile(struct tombola__compiler *c, const struct tombol
   return build_all(c, place);
 }
 
+void tombola__schema_close(struct tombola__compiler *kept) {
+  for (struct tombola__document *d = kept ? kept->documents : NULL; d; d = d->next)
+    yyjson_doc_free(d->json);
+}
+
 enum tombola_status tombola__schema(struct tombola__store *s, const struct tombola__schema_source *source,
                                     tombola__formula *out, struct tombola__dropped **dropped,
                                     struct tombola_schema_verdict *verdict, struct tombola_error *error) {
@@ -238,12 +244,54 @@ enum tombola_status tombola__schema(struct tombola__store *s, const struct tombo
     c->verdict = verdict;
     c->dropped = c->dropped_end = dropped;
     *out = compile(c, source);
-    for (struct tombola__document *d = c->documents; d; d = d->next)
-      yyjson_doc_free(d->json);
+    if (source->kept)
+      *source->kept = c;
+    else
+      tombola__schema_close(c);
   }
   if (s->status == TOMBOLA_OK) return TOMBOLA_OK;
   *out = TOMBOLA__FALSE;
   if (error) *error = s->error;
   if (verdict) verdict->verdict = TOMBOLA_VERDICT_REFUSED;
   return s->status;
+}
+
+/* ---- places of formulas ---- */
+
+/* The keyword that is likely to have made alternatives. */
+static yyjson_val *choosing(yyjson_val *schema, const char **keyword) {
+  static const char *const names[] = {
+      "oneOf", "anyOf", "if", "dependentSchemas", "dependencies", "dependentRequired", "not", "allOf"};
+  for (size_t i = 0; i < TOMBOLA__COUNT(names); i++) {
+    yyjson_val *const value = yyjson_obj_get(schema, names[i]);
+    if (!value) continue;
+    *keyword = names[i];
+    return value;
+  }
+  *keyword = "";
+  return schema;
+}
+
+static const struct tombola__pair *pair_with(const struct tombola__compiler *c, tombola__formula f) {
+  for (size_t i = 0; i < c->n_pairs; i++)
+    if (c->pairs[i].formula == f) return &c->pairs[i];
+  return NULL;
+}
+
+bool tombola__schema_place(const struct tombola__compiler *kept, const tombola__formula *f, size_t n,
+                           struct tombola_schema_verdict *verdict) {
+  const struct tombola__pair *found = NULL;
+  for (size_t i = 0; i < n && !found; i++) {
+    const struct tombola__node *const node = tombola__node(kept->s, f[i]);
+    found = pair_with(kept, f[i]);
+    for (size_t k = 0; k < node->n_parts && !found; k++) /* what several places say of one value */
+      found = pair_with(kept, node->parts[k]);
+  }
+  if (!found) return false;
+  const struct tombola__place *const place = &kept->places[found->place];
+  const char *keyword;
+  yyjson_val *const at = choosing(place->schema, &keyword);
+  tombola__pointer(place->resource->document, at, verdict->pointer, sizeof verdict->pointer);
+  snprintf(verdict->keyword, sizeof verdict->keyword, "%s", keyword);
+  return true;
 }

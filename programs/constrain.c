@@ -139,8 +139,9 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
 
 /* What is said of a schema before it is compiled. */
 static int look_at_schema(struct tombola_grammar_source *source, const char *flag, struct text *room) {
+  const char *pointer;
   size_t count, more;
-  const int exit_status = constrain_unwrap(source, flag, room);
+  const int exit_status = constrain_unwrap(source, flag, room, &pointer);
   if (exit_status != EXIT_OK) return exit_status;
   struct tombola_schema_note *const notes = constrain_unknown(source, &count, &more);
   constrain_note_unknown(notes, count, more);

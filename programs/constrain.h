@@ -23,10 +23,11 @@ bool constrain_is_whole(const struct engine *engine, const struct text *answer, 
 /* What the options say about JSON, for a grammar's source. */
 void constrain_json_options(const struct options *options, struct tombola_grammar_source *source);
 
-/* Where the source's schema is in a response format, as requests to OpenAI, llama.cpp and ollama have it, takes it out,
- * into `room`, and says so; the source may point into `room` before. `name` is for the note. Returns the exit status
- * after a complaint. */
-int constrain_unwrap(struct tombola_grammar_source *source, const char *name, struct text *room);
+/* Where the source's schema stands in a response format or the definition of a tool, as requests to OpenAI, Anthropic,
+ * llama.cpp and ollama have them, takes it out, into `room`, and says so; the source may point into `room` before. `name`
+ * is for the note; *pointer is where it stood, static, or NULL. Returns the exit status after a complaint. */
+int constrain_unwrap(struct tombola_grammar_source *source, const char *name, struct text *room,
+                     const char **pointer);
 
 /* The first CONSTRAIN_NOTES keywords of a schema that say nothing, and how many more there are; freed by the caller. NULL:
  * no memory, and *count is 0. */

@@ -26,6 +26,20 @@ bool schema_add_dropped(yyjson_mut_doc *doc, yyjson_mut_val *root, const tombola
   return good;
 }
 
+bool schema_add_notes(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct tombola_schema_note *notes,
+                      size_t count) {
+  yyjson_mut_val *list = count ? yyjson_mut_obj_add_arr(doc, root, "unknown_keywords") : NULL;
+  for (size_t i = 0; i < count; i++) {
+    yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
+    if (!yyjson_mut_obj_add_strcpy(doc, item, "pointer", notes[i].pointer) ||
+        !yyjson_mut_obj_add_strcpy(doc, item, "keyword", notes[i].keyword) ||
+        !yyjson_mut_obj_add_strcpy(doc, item, "reason", notes[i].reason) ||
+        (notes[i].nearest[0] && !yyjson_mut_obj_add_strcpy(doc, item, "nearest", notes[i].nearest)))
+      return false;
+  }
+  return true;
+}
+
 /* ---- one document ---- */
 
 /* The tokens of a text; NULL: no memory, or the tokeniser failed. */
@@ -82,6 +96,7 @@ struct check {
   struct tombola_grammar_source source;
   struct tombola_schema_document *documents; /* that $ref may name, */
   struct text *texts;                        /* and their texts */
+  const char *place;                         /* of the schema in what a request has around it, or NULL */
   tombola_grammar *grammar;
   tombola_grammar *plain; /* the same in plain spelling, once it is wanted, or NULL */
   bool asked_plain;
@@ -116,7 +131,8 @@ static void expect(struct check *check, const char *text, size_t length, struct 
   check->asked_plain = true;
   expected->count = 0;
   if (check->plain) schema_expect(check->plain, true, text, length, expected);
-  if (expected->count) schema_expect_marks(check->grammar, text, length, expected); /* behind 1.0, no plain number */
+  if (expected->count)
+    schema_expect_marks(check->grammar, text, length, expected); /* behind 1.0, no plain number */
   if (expected->count == 0) schema_expect(check->grammar, is_plain, text, length, expected);
 }
 
@@ -200,22 +216,6 @@ static void say_verdict(const char *path, const struct tombola_schema_verdict *v
   putchar('\n');
 }
 
-/* What says nothing, as the member `unknown_keywords`, where there is any. False: no memory. */
-static bool add_notes(const struct check *check, yyjson_mut_val *root) {
-  yyjson_mut_doc *doc = check->json;
-  yyjson_mut_val *list = check->n_notes ? yyjson_mut_obj_add_arr(doc, root, "unknown_keywords") : NULL;
-  for (size_t i = 0; i < check->n_notes; i++) {
-    const struct tombola_schema_note *from = &check->notes[i];
-    yyjson_mut_val *item = yyjson_mut_arr_add_obj(doc, list);
-    if (!yyjson_mut_obj_add_str(doc, item, "pointer", from->pointer) ||
-        !yyjson_mut_obj_add_str(doc, item, "keyword", from->keyword) ||
-        !yyjson_mut_obj_add_str(doc, item, "reason", from->reason) ||
-        (from->nearest[0] && !yyjson_mut_obj_add_str(doc, item, "nearest", from->nearest)))
-      return false;
-  }
-  return true;
-}
-
 static bool begin_json(struct check *check) {
   const struct tombola_schema_verdict *verdict = &check->verdict;
   yyjson_mut_doc *doc = check->json = yyjson_mut_doc_new(NULL);
@@ -229,7 +229,8 @@ static bool begin_json(struct check *check) {
            yyjson_mut_obj_add_str(doc, root, "reason", verdict->reason);
   if (check->options->json_lenient && check->grammar)
     good = good && schema_add_dropped(doc, root, check->grammar);
-  good = good && add_notes(check, root);
+  good = good && schema_add_notes(doc, root, check->notes, check->n_notes) &&
+         (!check->place || yyjson_mut_obj_add_str(doc, root, "schema_at", check->place));
   check->instances = yyjson_mut_obj_add_arr(doc, root, "instances");
   return good && check->instances;
 }
@@ -277,7 +278,7 @@ static int compile(struct check *check, const char *path, struct text *schema) {
                                             .documents = check->documents,
                                             .n_documents = options->n_refs};
   constrain_json_options(options, source);
-  exit_status = constrain_unwrap(source, path, schema);
+  exit_status = constrain_unwrap(source, path, schema, &check->place);
   if (exit_status != EXIT_OK) return exit_status;
   check->notes = constrain_unknown(source, &check->n_notes, &check->more_notes);
   if (check->model)

@@ -28,7 +28,8 @@ struct schema_expected {
 void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length,
                    struct schema_expected *expected);
 /* Adds the marks between tokens, and the end. */
-void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t length, struct schema_expected *expected);
+void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t length,
+                         struct schema_expected *expected);
 /* "a, b or c" */
 void schema_expected_text(const struct schema_expected *expected, char *text, size_t size);
 
@@ -39,6 +40,10 @@ enum tombola_status schema_fit(tombola_grammar *grammar, const tombola_vocabular
 
 /* What a lenient grammar doesn't enforce, as the member `dropped`. False: no memory. */
 bool schema_add_dropped(yyjson_mut_doc *doc, yyjson_mut_val *root, const tombola_grammar *grammar);
+
+/* Keywords that say nothing, as the member `unknown_keywords`, where there are any. False: no memory. */
+bool schema_add_notes(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct tombola_schema_note *notes,
+                      size_t count);
 
 const char *schema_verdict_name(enum tombola_verdict verdict);
 

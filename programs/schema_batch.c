@@ -63,6 +63,8 @@ static bool read_options(struct line *line, yyjson_val *root) {
       k++;
     const char *name = yyjson_get_str(key);
     if (!known[k]) return refuse(line, name ? name : "", "no such member");
+    if (yyjson_obj_getn(root, name, yyjson_get_len(key)) != value)
+      return refuse(line, name, "stands there twice");
   }
   int format = choose(line, root, "format", formats), space = choose(line, root, "whitespace", spaces);
   int spelling = choose(line, root, "spelling", spellings), order = choose(line, root, "order", orders);
@@ -109,6 +111,15 @@ static bool compile(struct line *line, yyjson_val *root) {
   return status == TOMBOLA_OK || line->verdict.verdict == TOMBOLA_VERDICT_REFUSED;
 }
 
+/* Typing errors. */
+static bool add_unknown(struct line *line, yyjson_mut_val *out) {
+  size_t count, more;
+  struct tombola_schema_note *const notes = constrain_unknown(&line->source, &count, &more);
+  const bool good = notes && schema_add_notes(line->answer, out, notes, count);
+  free(notes);
+  return good || refuse(line, "", "out of memory");
+}
+
 static bool fit_one(struct line *line, const char *text, size_t length, yyjson_mut_val *list) {
   struct schema_fit fit;
   if (schema_fit(line->grammar, NULL, text, length, &fit, &line->error) != TOMBOLA_OK) return false;
@@ -153,6 +164,7 @@ static bool answer(struct line *line, yyjson_val *root) {
     yyjson_mut_obj_add_str(doc, out, "keyword", verdict->keyword);
     yyjson_mut_obj_add_str(doc, out, "reason", verdict->reason);
   }
+  if (!add_unknown(line, out)) return false;
   if (!line->grammar) return true;
   if (line->source.lenient && !schema_add_dropped(doc, out, line->grammar))
     return refuse(line, "", "out of memory");

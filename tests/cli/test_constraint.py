@@ -200,24 +200,37 @@ class Answers(support.Case):
         """What a request has around a schema is taken off, with a note; what may be a schema itself is left alone."""
         schema = {"enum": [1.50]}
         named = {"name": "n", "strict": True, "schema": schema}
+        tool = {"name": "n", "description": "d", "parameters": schema}
         for text, place in ((named, "/schema"), ({"strict": False, "schema": schema}, "/schema"),
                             ({"type": "json_schema", "json_schema": named}, "/json_schema/schema"),
                             ({"type": "json_schema", **named}, "/schema"),
-                            ({"type": "json_object", "schema": schema}, "/schema")):
+                            ({"type": "json_object", "schema": schema}, "/schema"), ({**named, "x": 1}, "/schema"),
+                            ({"json_schema": named}, "/json_schema/schema"), (tool, "/parameters"),
+                            ({"type": "function", **tool}, "/parameters"),
+                            ({"type": "function", "function": tool}, "/function/parameters"),
+                            ({"name": "n", "input_schema": schema}, "/input_schema"),
+                            ({"response_format": {"type": "json_schema", "json_schema": named}, "model": "m"},
+                             "/response_format/json_schema/schema"),
+                            ({"text": {"format": {"type": "json_schema", **named}}}, "/text/format/schema"),
+                            ({"model": "m", "messages": [], "format": schema}, "/format")):
             text = json.dumps(text).replace("1.5", "1.50")
             for given in (text, self.write("format.json", text)):
                 self.check(self.run_with(["1.5"], "-j", given), 0, "1.5\n", f"stands at {place} of it")
             result = self.call("schema", "check", self.path("format.json"), "-i", self.write("i.json", "1.5"))
-            self.check(result, 0, None, "format.json: a response format", f"stands at {place} of it")
+            self.check(result, 0, None, "format.json: part of a request", f"stands at {place} of it")
+            result = self.call("schema", "check", self.path("format.json"), "--json")
+            self.assertEqual(json.loads(result.stdout)["schema_at"], place)
         result = self.run_with(["true"], "-j", json.dumps({"type": "json_schema", "json_schema": {"name": "n",
                                                                                                   "schema": True}}))
         self.check(result, 0, "true\n")
-        for text in ({"schema": schema}, {"name": "n"}, {**named, "type": "number"}, {**named, "x": 1},
-                     {"name": "n", "schema": 5}):
+        for text in ({"schema": schema}, {"name": "n"}, {**named, "type": "number"}, {"parameters": schema},
+                     {"name": "n", "schema": 5}, {**tool, "minimum": 2}, {**tool, "$defs": {}}):
             result = self.run_with(["2"], "-j", json.dumps(text))
             self.check(result, 0, "2\n", "says nothing")
-            self.assertNotIn(b"response format", result.stderr)
-        self.check(self.run_with(["2"], "-j", '{"type": "json_schema"}'), 2, b"", "type")
+            self.assertNotIn(b"part of a request", result.stderr)
+        for text, hint in (({"type": "json_schema"}, "/json_schema/schema"), ({"type": "json_object"}, "--json-object"),
+                           ({"type": "function", "function": {"name": "n"}}, "/function/parameters")):
+            self.check(self.run_with(["2"], "-j", json.dumps(text)), 2, b"", "type", hint)
 
     def test_dead_end(self):
         pair = {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "minItems": 2, "maxItems": 2}
@@ -392,12 +405,13 @@ class SchemaCheck(support.Case):
             {"schema": True, "id": 1.50},
             {"schema": True, "id": {"a": [None]}, "other": 1},
             {"schema": {"format": "no-such"}, "id": "x"},
+            {"schema": {"propertys": {}}},
         ]
-        text = "".join(json.dumps(line) + "\n" for line in lines) + "{no json\n"
+        text = "".join(json.dumps(line) + "\n" for line in lines) + "{no json\n" + '{"schema": true, "schema": {}}\n'
         result = self.call("schema", "check", "--batch", stdin=text)
         self.check(result, 0)
         answers = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(len(answers), 11)
+        self.assertEqual(len(answers), 13)
         self.assertEqual(answers[0], {"verdict": "exact", "instances": [True, False, True, False],
                                       "texts": [True, True, False]})
         self.assertEqual(answers[1], {"verdict": "exact", "instances": [True], "texts": [True]})
@@ -409,7 +423,10 @@ class SchemaCheck(support.Case):
         self.assertEqual([answer.get("id") for answer in answers[7:10]], [1.5, {"a": [None]}, "x"])
         self.assertIn("error", answers[8])
         self.assertNotIn("id", answers[0])
-        self.assertEqual(answers[10]["error"]["status"], "format")
+        self.assertEqual(answers[10]["unknown_keywords"][0]["nearest"], "properties")
+        self.assertEqual(answers[11]["error"]["status"], "format")
+        self.assertEqual((answers[12]["error"]["param"], answers[12]["error"]["message"]),
+                         ("schema", "schema: stands there twice"))
         self.check(self.call("schema", "check", self.write("batch.jsonl", text), "--batch"), 0, result.stdout)
 
     def test_refused(self):

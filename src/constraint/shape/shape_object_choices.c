@@ -2,6 +2,7 @@
 /* An object's choices, as far as it is written: what each branch says of the declared properties, and which branches what
  * is there leaves. Only properties that must be there make branches of different choices exclude each other, so those that
  * don't share names are looked at by themselves. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "constraint/shape/shape_parts.h"
@@ -327,11 +328,20 @@ struct picking {
   void *context;
   size_t n; /* ways */
   uint64_t seen[MOST_WORDS], alive[MOST_ALIVE];
+  struct wanted {
+    tombola__formula value;
+    uint32_t bit;                       /* of the branch that wants it */
+  } wanted[TOMBOLA__MOST_ALTERNATIVES]; /* a choice has the part of its branches */
 };
 
 static void set_met(const struct tombola__choice *c, const uint64_t *seen, size_t words, uint64_t *alive) {
   for (size_t k = 0; k < c->n; k++) {
-    if (!tombola__bit(alive, c->first + k)) continue;
+    const size_t bit = c->first + k;
+    if (!(alive[bit / 64] >> bit % 64)) { /* no other in this word */
+      k += 63 - bit % 64;
+      continue;
+    }
+    if (!tombola__bit(alive, bit)) continue;
     bool met = true;
     for (size_t w = 0; w < words && met; w++)
       met = !(c->at[k].named[w] & ~seen[w]);
@@ -367,11 +377,24 @@ static void end_way(struct picking *p, tombola__formula value) {
   p->visit(p->context, value, &(struct tombola__object_way){0, alive});
 }
 
-static bool was_before(const struct picking *p, const struct tombola__choice *c, size_t k,
-                       tombola__formula value) {
-  for (size_t i = 0; i < k; i++)
-    if (is_alive(p->at, c, i) && value_of(&c->at[i], p->index) == value) return true;
-  return false;
+static int by_value(const void *a, const void *b) {
+  const struct wanted *const x = a, *const y = b;
+  if (x->value != y->value) return x->value < y->value ? -1 : 1;
+  return x->bit < y->bit ? -1 : x->bit > y->bit;
+}
+
+/* What the branches of a choice that are alive want of the property, sorted; how many do that can. */
+static size_t list_wanted(const struct picking *p, const struct tombola__choice *c, struct wanted *out) {
+  size_t n = 0;
+  bool sorted = true;
+  for (size_t k = 0; k < c->n; k++) {
+    const tombola__formula value = is_alive(p->at, c, k) ? value_of(&c->at[k], p->index) : TOMBOLA__FALSE;
+    if (value == TOMBOLA__FALSE) continue;
+    sorted &= n == 0 || out[n - 1].value <= value;
+    out[n++] = (struct wanted){value, (uint32_t)(c->first + k)};
+  }
+  if (!sorted) qsort(out, n, sizeof *out, by_value);
+  return n;
 }
 
 /* Picks a value of each choice from i on that has a say: those branches stay that want just that. */
@@ -385,18 +408,17 @@ static void pick(struct picking *p, size_t i, tombola__formula value) {
     return;
   }
   const struct tombola__choice *const c = &shape->choices[i];
-  for (size_t k = 0; k < c->n && !p->s->status; k++) {
+  struct wanted *const wanted = p->wanted + c->first;
+  const size_t n = list_wanted(p, c, wanted);
+  clear_bits(p->alive, c->first, c->first + c->n);
+  for (size_t k = 0, end; k < n && !p->s->status; k = end) {
     tombola__store_work(p->s, 1);
-    if (!is_alive(p->at, c, k)) continue;
-    const tombola__formula mine = value_of(&c->at[k], p->index);
-    if (mine == TOMBOLA__FALSE || was_before(p, c, k, mine)) continue;
-    const tombola__formula both = tombola__and2(p->s, value, mine);
-    if (!tombola__sat(p->s, both)) continue;
-    clear_bits(p->alive, c->first, c->first + c->n);
-    for (size_t j = k; j < c->n; j++)
-      if (is_alive(p->at, c, j) && value_of(&c->at[j], p->index) == mine)
-        tombola__set_bit(p->alive, c->first + j);
-    pick(p, i + 1, both);
+    for (end = k; end < n && wanted[end].value == wanted[k].value; end++)
+      tombola__set_bit(p->alive, wanted[end].bit);
+    const tombola__formula both = tombola__and2(p->s, value, wanted[k].value);
+    if (tombola__sat(p->s, both)) pick(p, i + 1, both);
+    for (size_t j = k; j < end; j++)
+      p->alive[wanted[j].bit / 64] &= ~(UINT64_C(1) << wanted[j].bit % 64);
   }
 }
 

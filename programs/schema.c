@@ -120,28 +120,48 @@ static void place_of(const char *text, size_t at, size_t *line, size_t *column) 
   }
 }
 
+/* In a number that only goes on in odd ways (1.5e1 is an integer) what is expected stands where the plain one ends, or
+ * begins. */
+static void expect_number(struct check *check, const char *text, size_t length, size_t start,
+                          struct schema_expected *expected) {
+  struct schema_fit fit = {.bytes = 0};
+  if (check->plain) (void)schema_fit(check->plain, NULL, text, length, &fit, NULL);
+  if (fit.bytes >= start)
+    schema_expect(check->plain, true, text, length, fit.bytes, expected);
+  else
+    schema_expect(check->grammar, false, text, length, start, expected);
+}
+
 /* What might have come where the document stops. In plain spelling, where the document has it so far, there are not the
  * many ways of writing the same. */
-static void expect(struct check *check, const char *text, size_t length, struct schema_expected *expected) {
+static void expect(struct check *check, const char *text, size_t length, size_t at,
+                   struct schema_expected *expected) {
   struct tombola_grammar_source source = check->source;
   const bool is_plain = source.spelling == TOMBOLA_SPELLING_PLAIN;
+  size_t start;
   source.spelling = TOMBOLA_SPELLING_PLAIN;
   if (!is_plain && !check->asked_plain)
     (void)tombola_grammar_new(&source, NULL, NULL, &check->plain, NULL, NULL);
   check->asked_plain = true;
   expected->count = 0;
-  if (check->plain) schema_expect(check->plain, true, text, length, expected);
-  if (expected->count)
-    schema_expect_marks(check->grammar, text, length, expected); /* behind 1.0, no plain number */
-  if (expected->count == 0) schema_expect(check->grammar, is_plain, text, length, expected);
+  if (check->plain) schema_expect(check->plain, true, text, length, at, expected);
+  if (expected->count) /* behind 1.0 nothing comes that is plain */
+    schema_expect_marks(check->grammar, text, at, expected);
+  else if (!is_plain && schema_in_number(text, at, &start))
+    expect_number(check, text, length, start, expected);
+  else
+    schema_expect(check->grammar, is_plain, text, length, at, expected);
 }
 
 static void say(const char *path, const char *text, size_t length, const struct schema_fit *fit,
                 const struct schema_expected *expected, bool tokens) {
   size_t line, column;
-  char by_token[96] = "", wanted[SCHEMA_ITEMS * (SCHEMA_ITEM + 4) + 32], list[sizeof wanted - 16];
+  char by_token[96] = "", wanted[SCHEMA_ITEMS * (SCHEMA_ITEM + 4) + 64] = "", list[sizeof wanted - 48],
+       where[32] = "";
   schema_expected_text(expected, list, sizeof list);
-  snprintf(wanted, sizeof wanted, "%s%s", list[0] ? ": expected " : "", list);
+  place_of(text, expected->at, &line, &column);
+  if (expected->at != fit->bytes) snprintf(where, sizeof where, " at column %zu", column);
+  if (list[0]) snprintf(wanted, sizeof wanted, ": expected %s%s", list, where);
   if (tokens && fit->by_token)
     snprintf(by_token, sizeof by_token, "; by token too (%zu)", fit->n_tokens);
   else if (tokens)
@@ -172,7 +192,9 @@ static bool add_json(struct check *check, const char *path, const struct schema_
   bool good = yyjson_mut_obj_add_strcpy(doc, item, "file", path) &&
               yyjson_mut_obj_add_bool(doc, item, "accepted", fit->accepted) &&
               yyjson_mut_obj_add_uint(doc, item, "bytes", fit->bytes) &&
-              (fit->accepted || add_expected(doc, item, expected));
+              (fit->accepted || add_expected(doc, item, expected)) &&
+              (fit->accepted || expected->at == fit->bytes ||
+               yyjson_mut_obj_add_uint(doc, item, "expected_at", expected->at));
   if (!check->model || !good) return good;
   return yyjson_mut_obj_add_bool(doc, item, "accepted_by_token", fit->by_token) &&
          yyjson_mut_obj_add_uint(doc, item, "tokens", fit->tokens);
@@ -181,7 +203,7 @@ static bool add_json(struct check *check, const char *path, const struct schema_
 static int check_document(struct check *check, const char *path) {
   struct text text = {NULL, 0, 0};
   struct schema_fit fit;
-  struct schema_expected expected = {.count = 0};
+  struct schema_expected expected = {.at = 0};
   struct tombola_error error = {0};
   int exit_status = constrain_read(path, &text);
   if (exit_status == EXIT_OK) {
@@ -190,7 +212,7 @@ static int check_document(struct check *check, const char *path) {
     while (text.length > 0 && data[text.length - 1] == '\n') /* a file's last line end isn't the document's */
       text.length--;
     enum tombola_status status = schema_fit(check->grammar, vocabulary, data, text.length, &fit, &error);
-    if (status == TOMBOLA_OK && !fit.accepted) expect(check, data, fit.bytes, &expected);
+    if (status == TOMBOLA_OK && !fit.accepted) expect(check, data, text.length, fit.bytes, &expected);
     if (status != TOMBOLA_OK) /* the other documents are looked at all the same */
       complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
     else if (!check->json)

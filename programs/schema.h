@@ -22,11 +22,16 @@ struct schema_expected {
             [SCHEMA_ITEM]; /* tokens of JSON as they are written, or in words: a string, a digit, the end */
   size_t count;
   bool more; /* there are others */
+  size_t
+      at; /* behind so many bytes: fewer than fit where a number went wrong, on the line where the document stops */
 };
 
-/* Looks behind `length` bytes that fit. Nothing is found where looking fails. `is_plain`: the grammar's spelling is. */
-void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length,
+/* Looks behind the first `at` bytes of a text, which fit. Nothing is found where looking fails. `is_plain`: the grammar's
+ * spelling is. */
+void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length, size_t at,
                    struct schema_expected *expected);
+/* Whether those bytes end in a number, and where it begins. */
+bool schema_in_number(const char *text, size_t at, size_t *start);
 /* Adds the marks between tokens, and the end. */
 void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t length,
                          struct schema_expected *expected);

@@ -2,6 +2,7 @@
 /* What a document might have gone on with where it stops: the tokens of JSON that fit there, found by trying bytes. */
 #include "schema.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +17,7 @@ struct search {
   tombola_matcher *matcher;
   bool is_plain;   /* escapes are there only where they must be */
   bool is_shallow; /* strings are followed by one byte alone */
+  int next;        /* the byte that the text has there, -1: none */
   struct schema_expected *out;
   size_t steps;    /* left */
   double deadline; /* seconds */
@@ -168,52 +170,99 @@ static size_t token_start(const char *text, size_t length, bool *in_string) {
   return start;
 }
 
-/* What may come where nothing is read of the item yet but what the document has of it. */
-static void look(struct search *s, bool in_string) {
-  struct bytes b = possible(s, in_string);
-  const bool starts = s->length == 0;
-  if (in_string && b.high == b.count && b.count > 1) {
-    add(s, "the rest of a character");
-    return;
-  }
-  if (in_string && b.printable >= FREE) {
-    add(s, "any character");
-    return;
-  }
-  if (in_string) {
-    follow_string(s, &b);
-    return;
-  }
-  if (b.digits >= MANY_DIGITS) {
-    add(s, starts ? "a number" : "a digit");
-    for (const char *part = "0123456789.+-eE"; *part; part++) {
-      const char text[] = {*part, '\0'};
-      const bool is_digit = *part >= '0' && *part <= '9';
-      if (b.has[(unsigned char)*part] && !starts && !is_digit) add(s, text);
-      b.has[(unsigned char)*part] = b.has[(unsigned char)*part] && starts && !is_digit && *part != '-';
+bool schema_in_number(const char *text, size_t at, size_t *start) {
+  bool in_string;
+  *start = token_start(text, at, &in_string);
+  return !in_string && *start < at && strchr("-0123456789", text[*start]);
+}
+
+/* ---- at the place ---- */
+
+/* Bytes of one kind that follow each other and may all come: `first` to `last`. */
+static void add_run(struct search *s, int first, int last) {
+  const bool is_digit = first >= '0' && first <= '9';
+  char text[SCHEMA_ITEM];
+  if (last - first < 2) {
+    for (; first <= last; first++) {
+      const char one[] = {(char)first, '\0'};
+      add(s, one);
     }
+    return;
   }
-  for (int i = 0; i < 256; i++) {
-    const size_t kept = s->length;
-    if (!b.has[i]) continue;
-    if (!is_of_word(i)) s->length = 0; /* what the document has is a whole token */
-    branch(s, (unsigned char)i, false);
-    s->length = kept;
+  snprintf(text, sizeof text, "a %s %c to %c", is_digit ? "digit" : "letter", first, last);
+  add(s, first == '0' && last == '9' ? "a digit" : text);
+}
+
+/* What may come in a string where it is much and not nearly everything. */
+static void add_classes(struct search *s, const struct bytes *b) {
+  for (int i = 0x20; i < 0x7f; i++) {
+    int last = i;
+    if (!b->has[i]) continue;
+    while (is_of_word(i) && i >= '0' && b->has[last + 1] && is_of_word(last + 1))
+      last++;
+    add_run(s, i, last);
+    i = last;
+  }
+  if (b->high) add(s, "a character beyond ASCII");
+}
+
+static void look_in_string(struct search *s, const struct bytes *b) {
+  if (b->high == b->count && b->count > 1)
+    add(s, "the rest of a character");
+  else if (b->printable >= FREE)
+    add(s, s->next < 0 || s->next == '"' ? "more characters" : "another character");
+  else if (b->count > BRANCHES)
+    add_classes(s, b);
+  else
+    follow_string(s, b);
+}
+
+/* A number, whose digits say little; what is left in *b is looked at like anything else. */
+static void look_at_digits(struct search *s, struct bytes *b) {
+  const bool starts = s->length == 0;
+  const bool is_other = s->next >= '0' && s->next <= '9'; /* a digit stands there, and isn't one of those */
+  add(s, !starts                       ? is_other ? "another digit" : "a digit"
+         : b->has['-'] || !s->is_plain ? "a number"
+                                       : "a number without '-'");
+  for (const char *part = "0123456789.+-eE"; *part; part++) {
+    const char text[] = {*part, '\0'};
+    const bool is_digit = *part >= '0' && *part <= '9';
+    if (b->has[(unsigned char)*part] && !starts && !is_digit) add(s, text);
+    b->has[(unsigned char)*part] = b->has[(unsigned char)*part] && starts && !is_digit && *part != '-';
   }
 }
 
-void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length,
+/* What may come where nothing is read of the item yet but what the document has of it. */
+static void look(struct search *s, bool in_string) {
+  struct bytes b = possible(s, in_string);
+  if (in_string) {
+    look_in_string(s, &b);
+    return;
+  }
+  const struct search kept = *s;
+  if (b.digits >= MANY_DIGITS || (!s->is_plain && kept.length == 0 && (b.digits || b.has['-'])))
+    look_at_digits(s, &b);
+  for (int i = 0; i < 256; i++) {
+    if (!b.has[i]) continue;
+    s->length = is_of_word(i) ? kept.length : 0; /* before a mark, what the document has is a whole token */
+    memcpy(s->item, kept.item, sizeof s->item);
+    branch(s, (unsigned char)i, false);
+  }
+  s->length = kept.length;
+}
+
+void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length, size_t at,
                    struct schema_expected *out) {
   static const char cut[] = "\xe2\x80\xa6";
   struct search s = {.is_plain = is_plain, .out = out, .steps = STEPS, .deadline = now() + MOST_SECONDS};
   bool in_string;
-  size_t read = 0;
-  *out = (struct schema_expected){.count = 0};
+  s.next = at < length ? (unsigned char)text[at] : -1;
+  *out = (struct schema_expected){.at = at};
   if (tombola_matcher_new(grammar, NULL, &s.matcher, NULL) != TOMBOLA_OK) return;
-  if (tombola_matcher_accept_bytes(s.matcher, text, length, &read, NULL) == TOMBOLA_OK) {
-    const size_t start = token_start(text, length, &in_string);
-    if (length - start < sizeof s.item / 2) {
-      s.length = length - start;
+  if (tombola_matcher_accept_bytes(s.matcher, text, at, NULL, NULL) == TOMBOLA_OK) {
+    const size_t start = token_start(text, at, &in_string);
+    if (at - start < sizeof s.item / 2) {
+      s.length = at - start;
       memcpy(s.item, text + start, s.length);
     } else if (in_string) { /* too long to be shown: only its end is */
       s.length = sizeof cut - 1;
@@ -221,7 +270,7 @@ void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, si
     }
     look(&s, in_string);
     if (out->more) {
-      *out = (struct schema_expected){.count = 0};
+      *out = (struct schema_expected){.at = at};
       s.is_shallow = true;
       s.steps = STEPS;
       look(&s, in_string);
@@ -231,13 +280,12 @@ void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, si
   tombola_matcher_free(s.matcher);
 }
 
-void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t length,
-                         struct schema_expected *out) {
+void schema_expect_marks(tombola_grammar *grammar, const char *text, size_t at, struct schema_expected *out) {
   struct search s = {.out = out};
   bool in_string;
-  (void)token_start(text, length, &in_string);
+  (void)token_start(text, at, &in_string);
   if (in_string || tombola_matcher_new(grammar, NULL, &s.matcher, NULL) != TOMBOLA_OK) return;
-  if (tombola_matcher_accept_bytes(s.matcher, text, length, NULL, NULL) == TOMBOLA_OK) {
+  if (tombola_matcher_accept_bytes(s.matcher, text, at, NULL, NULL) == TOMBOLA_OK) {
     for (const char *mark = ",:]}"; *mark; mark++) {
       const char item[] = {*mark, '\0'};
       if (!fits(&s, (unsigned char)*mark)) continue;
@@ -254,7 +302,7 @@ void schema_expected_text(const struct schema_expected *expected, char *text, si
   text[0] = '\0';
   for (size_t i = 0; i < expected->count && used < size; i++) {
     const char *const item = expected->items[i];
-    const char *const quote = !item[1] && strchr("{}[],:.+-", item[0]) ? "'" : ""; /* a comma in a list */
+    const char *const quote = !item[1] && ispunct((unsigned char)item[0]) ? "'" : ""; /* a comma in a list */
     const bool last = i + 1 == expected->count && !expected->more;
     const int n = snprintf(text + used, size - used, "%s%s%s%s",
                            i == 0 ? ""

@@ -339,14 +339,24 @@ class SchemaCheck(support.Case):
 
     def test_expected(self):
         many = {"enum": [f"a{i}" for i in range(20)]}
+        age = {"properties": {"age": {"type": "integer", "minimum": 0, "maximum": 120}}}
         rows = [
             (PERSON, "", "'{'"), (PERSON, "[]", "'{'"), (PERSON, '{"nme": 1}', '"name"'), (PERSON, "{x", '"age" or "name"'),
             (PERSON, '{"name":"Ann"}', "','"), (PERSON, '{"name":"Ann","age":30,}', "'}'"),
             (PERSON, '{"name":"Ann","name":"Bob"}', '"age"'), (PERSON, '{"name":"Ann","age":30} x', "the end"),
             ({}, "x", "a number, a string, '[', false, null, true or '{'"), ({}, "nulx", "null"),
             ({}, "[1}", "a digit, '.', ',' or ']'"), ({}, "[1.0}", "a digit, ',' or ']'"),
-            ({"type": "integer"}, "1x", "a digit or the end"), ({"type": "number"}, "-", "a digit"),
-            ({"type": "string", "maxLength": 3}, '"abcd"', '"abc"'), ({"type": "string"}, '"a\n"', "any character"),
+            ({"type": "integer"}, "1x", "a digit or the end"), (age, '{"age":1.5}', "a digit, ',' or '}' at column 9"),
+            (age, '{"age":150}', "',' or '}' at column 10"), (age, '{"age":-1}', "a number without '-' at column 8"),
+            (age, '{"age":121}', "',', 120 or '}'"), (age, '{"x":1.0,\n"age":0.5}', "a number at column 7"),
+            ({"multipleOf": 0.01}, "1.005", "another digit at column 4"),
+            ({"uniqueItems": True}, '["a","b","a"]', "more characters"),
+            ({"minLength": 3}, '"a"', "more characters"), ({"minLength": 3}, '"a', "more characters"),
+            ({"properties": {"b": False}}, '{"b":1}', "more characters"), ({}, b'"\xff"', "another character"),
+            ({"pattern": "^[a-z_]+$"}, '"aB"', "'\"', '_' or a letter a to z"),
+            ({"format": "uuid"}, '"zz"', "a digit, a letter A to F or a letter a to f"),
+            ({"pattern": "^[2-9\u00e0-\u02ff]+$"}, '"x"', "a digit 2 to 9 or a character beyond ASCII"), ({"type": "number"}, "-", "a digit"),
+            ({"type": "string", "maxLength": 3}, '"abcd"', '"abc"'), ({"type": "string"}, '"a\n"', "another character"),
             ({"enum": ["caf\u00e9", "cafe"]}, '"cafx"', '"cafe" or "caf\u00e9"'), ({"enum": [1, 10, 100]}, "2", "1, 10 or 100"),
             ({"const": 'x"y'}, '"xy"', '"x\\"y"'), ({"const": "xy"}, '"\\u0078z"', '"\\u0078y"'),
             ({"type": "string"}, b'"\xc3x"', "the rest of a character"), (many, "1", '"a\u2026'),
@@ -362,6 +372,10 @@ class SchemaCheck(support.Case):
         self.check(result, 1)
         answer = json.loads(self.check_schema({}, "-i", self.write("text.json", "x"), "--json").stdout)
         self.assertEqual(answer["instances"][0]["expected"], ["a number", "a string", "[", "false", "null", "true", "{"])
+        self.assertNotIn("expected_at", answer["instances"][0])
+        answer = json.loads(self.check_schema(age, "-i", self.write("text.json", '{"age":1.5}'), "--json").stdout)
+        self.assertEqual(answer["instances"][0], {"file": self.path("text.json"), "accepted": False, "bytes": 10,
+                                                  "expected": ["a digit", ",", "}"], "expected_at": 8})
         answer = json.loads(self.check_schema(many, "--json-spelling", "plain", "-i", self.write("text.json", "1"),
                                               "--json").stdout)
         self.assertEqual(answer["instances"][0]["expected"], ['"a\u2026'])

@@ -35,8 +35,9 @@ static size_t total(const struct tombola_bytes *list, size_t count) {
   return length;
 }
 
+/* `escapes`: \n and the like are what they stand for. */
 static enum tombola_status add_text(struct tombola_bytes **list, size_t *count, const char *name,
-                                    const char *text, struct tombola_error *error) {
+                                    const char *text, bool escapes, struct tombola_error *error) {
   struct tombola_bytes *grown = realloc(*list, (*count + 1) * sizeof(*grown));
   char *copy;
   if (!grown) return TOMBOLA_NO_MEMORY;
@@ -44,7 +45,7 @@ static enum tombola_status add_text(struct tombola_bytes **list, size_t *count, 
   if (!*text) return refuse(error, name, "%s: an empty text is not allowed", name);
   if (total(grown, *count) + strlen(text) > TEXTS_MAX)
     return refuse(error, name, "%s: the texts are longer than 16384 bytes together", name);
-  copy = option_unescape(text);
+  copy = escapes ? option_unescape(text) : strdup(text);
   if (!copy) return TOMBOLA_NO_MEMORY;
   grown[(*count)++] = (struct tombola_bytes){copy, strlen(copy)};
   return TOMBOLA_OK;
@@ -65,7 +66,7 @@ static void free_texts(struct tombola_bytes *list, size_t count) {
 }
 
 enum tombola_status option_set_stop(struct options *options, const char *text, struct tombola_error *error) {
-  return add_text(&options->stops, &options->n_stops, "stop", text, error);
+  return add_text(&options->stops, &options->n_stops, "stop", text, true, error);
 }
 
 void option_show_stop(const struct options *options, char *text, size_t size) {
@@ -73,7 +74,7 @@ void option_show_stop(const struct options *options, char *text, size_t size) {
 }
 
 enum tombola_status option_set_ban(struct options *options, const char *text, struct tombola_error *error) {
-  return add_text(&options->bans, &options->n_bans, "ban", text, error);
+  return add_text(&options->bans, &options->n_bans, "ban", text, true, error);
 }
 
 void option_show_ban(const struct options *options, char *text, size_t size) {
@@ -82,7 +83,7 @@ void option_show_ban(const struct options *options, char *text, size_t size) {
 
 enum tombola_status option_set_choice(struct options *options, const char *text,
                                       struct tombola_error *error) {
-  return add_text(&options->choices, &options->n_choices, "choice", text, error);
+  return add_text(&options->choices, &options->n_choices, "choice", text, false, error);
 }
 
 void option_show_choice(const struct options *options, char *text, size_t size) {
@@ -91,7 +92,7 @@ void option_show_choice(const struct options *options, char *text, size_t size) 
 
 enum tombola_status option_set_instance(struct options *options, const char *text,
                                         struct tombola_error *error) {
-  return add_text(&options->instances, &options->n_instances, "instance", text, error);
+  return add_text(&options->instances, &options->n_instances, "instance", text, false, error);
 }
 
 void option_show_instance(const struct options *options, char *text, size_t size) {
@@ -100,7 +101,7 @@ void option_show_instance(const struct options *options, char *text, size_t size
 
 enum tombola_status option_set_ref(struct options *options, const char *text, struct tombola_error *error) {
   if (!strchr(text, '=')) return refuse(error, "ref", "ref: \"%.80s\" is not URI=FILE", text);
-  return add_text(&options->refs, &options->n_refs, "ref", text, error);
+  return add_text(&options->refs, &options->n_refs, "ref", text, false, error);
 }
 
 void option_show_ref(const struct options *options, char *text, size_t size) {

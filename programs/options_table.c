@@ -128,7 +128,7 @@ static const struct option table[] = {
      .value = "FILE", .offset = AT(grammar_file), .unset = "none", .help = "the same from a file"},
     {.name = "choice", .repeats = true, .kind = OPTION_CUSTOM, .group = GROUP_CONSTRAINT, .commands = COMMAND_ANSWERS,
      .value = "TEXT", .set = option_set_choice, .show = option_show_choice,
-     .help = "the answer is one of these texts; repeatable"},
+     .help = "the answer is one of these texts, taken as it stands; repeatable"},
     {.name = "json-whitespace", .aliases = ALIASES("whitespace"), .kind = OPTION_CUSTOM, .group = GROUP_CONSTRAINT,
      .commands = COMMAND_CONSTRAINS, .value = "N", .set = option_set_whitespace, .show = option_show_whitespace,
      .help = "white space between the tokens of JSON: at most N bytes a place, none, or any"},

@@ -63,7 +63,9 @@ class Answers(support.Case):
 
     def test_others(self):
         self.check_answer("no", ["n", "maybe", "o"][:1], "--choice", "yes", "--choice", "no")
+        self.check_answer("C:\\new", ["C:\n", "ew", "C:\\n"], "--choice", "C:\\new")
         self.check_answer("ab12", ["ab", "1", "2"], "--regex", "[a-z]+[0-9]{2}")
+        self.check_answer("ab", ["cd", "ab"][1:], "--regex", "cd", "--regex", "ab")
         grammar = 'root ::= "<" [a-c]+ ">"'
         self.check_answer("<ab>", ["<a", "b>"], "--grammar", grammar)
         self.check_answer("<ab>", ["<a", "b>"], "--grammar-file", self.write("g.gbnf", grammar))
@@ -326,6 +328,8 @@ class SchemaCheck(support.Case):
             ("cut.json", '{"name": "An')))
         result = self.check_schema(PERSON, "-i", good)
         self.check(result, 0, f"{self.path('schema.json')}: exact\n{good}: accepted\n")
+        path = self.write("\\new", "{}")
+        self.check(self.check_schema({}, "-i", path), 0, f"{self.path('schema.json')}: exact\n{path}: accepted\n")
         result = self.check_schema(PERSON, "-i", good, "--instance", bad, "-i", cut)
         self.check(result, 1)
         lines = result.stdout.decode().splitlines()

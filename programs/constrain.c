@@ -137,6 +137,24 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
   return EXIT_OK;
 }
 
+enum tombola_status constrain_compile(const struct tombola_grammar_source *source, const tombola_trie *trie,
+                                      tombola_grammar **grammar, struct tombola_schema_verdict *verdict,
+                                      struct tombola_error *error) {
+  const enum tombola_status status = tombola_grammar_new(source, trie, NULL, grammar, verdict, error);
+  if (status != TOMBOLA_NO_CANDIDATE || source->spelling != TOMBOLA_SPELLING_PLAIN) return status;
+  struct tombola_grammar_source any = *source;
+  struct tombola_schema_verdict other_verdict;
+  struct tombola_error other_error = {0};
+  tombola_grammar *other = NULL;
+  any.spelling = TOMBOLA_SPELLING_ANY;
+  if (tombola_grammar_new(&any, NULL, NULL, &other, &other_verdict, &other_error) == TOMBOLA_NO_CANDIDATE) {
+    *verdict = other_verdict;
+    *error = other_error;
+  }
+  tombola_grammar_free(other);
+  return status;
+}
+
 /* What is said of a schema before it is compiled. */
 static int look_at_schema(struct tombola_grammar_source *source, const char *flag, struct text *room) {
   const char *pointer;
@@ -153,6 +171,7 @@ int constrain_make(struct engine *engine) {
   const struct options *options = engine->options;
   struct tombola_grammar_source source;
   struct text file = {NULL, 0, 0};
+  struct tombola_schema_verdict verdict;
   struct tombola_error error = {0};
   if (count_kinds(options) == 0) return EXIT_OK;
   int exit_status = make_source(options, &source, &file);
@@ -162,7 +181,7 @@ int constrain_make(struct engine *engine) {
   if (exit_status == EXIT_OK)
     status = tombola_trie_new(tombola_model_vocabulary(engine->model), NULL, &engine->trie, &error);
   if (exit_status == EXIT_OK && status == TOMBOLA_OK)
-    status = tombola_grammar_new(&source, engine->trie, NULL, &engine->grammar, NULL, &error);
+    status = constrain_compile(&source, engine->trie, &engine->grammar, &verdict, &error);
   if (exit_status == EXIT_OK && status == TOMBOLA_OK)
     status = tombola_matcher_new(engine->grammar, NULL, &engine->matcher, &error);
   text_free(&file);

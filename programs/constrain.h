@@ -23,6 +23,11 @@ bool constrain_is_whole(const struct engine *engine, const struct text *answer, 
 /* What the options say about JSON, for a grammar's source. */
 void constrain_json_options(const struct options *options, struct tombola_grammar_source *source);
 
+/* tombola_grammar_new(), which blames the plain spelling for a schema without any value only where another one helps. */
+enum tombola_status constrain_compile(const struct tombola_grammar_source *source, const tombola_trie *trie,
+                                      tombola_grammar **grammar, struct tombola_schema_verdict *verdict,
+                                      struct tombola_error *error);
+
 /* Where the source's schema stands in a response format or the definition of a tool, as requests to OpenAI, Anthropic,
  * llama.cpp and ollama have them, takes it out, into `room`, and says so; the source may point into `room` before. `name`
  * is for the note; *pointer is where it stood, static, or NULL. Returns the exit status after a complaint. */

@@ -306,7 +306,7 @@ static int compile(struct check *check, const char *path, struct text *schema) {
   if (check->model)
     status = tombola_trie_new(tombola_model_vocabulary(check->model), NULL, &check->trie, &error);
   if (status == TOMBOLA_OK)
-    status = tombola_grammar_new(source, check->trie, NULL, &check->grammar, &check->verdict, &error);
+    status = constrain_compile(source, check->trie, &check->grammar, &check->verdict, &error);
   if (status == TOMBOLA_OK || check->verdict.verdict == TOMBOLA_VERDICT_REFUSED) return EXIT_OK;
   return complain("%s: %s", path, error.message[0] ? error.message : tombola_status_text(status));
 }

@@ -86,6 +86,10 @@ class Answers(support.Case):
         self.check_refused([*run, "-j", '{"type": '], 2, "--json-schema")
         self.check_refused([*run, "-j", '{"$ref": "http://example.com/x"}'], 2, "http://example.com/x")
         self.check_refused([*run, "-j", '{"allOf": [{"type": "string"}, {"type": "null"}]}'], 2, "no value")
+        result = self.call(*run, "-j", '{"type": "integer", "minimum": 5, "maximum": 4}')
+        self.check(result, 2, b"", "no value is valid")
+        self.assertNotIn(b"spelling", result.stderr)
+        self.check_refused([*run, "-j", '{"const": 1e70}'], 2, "no value is valid", "plain spelling")
         self.check_refused([*run, "--regex", "(a"], 2, "--regex")
         self.check_refused([*run, "--grammar", "root ::= x"], 2, "--grammar", "x")
         for name, why in (("<|im_end|>", "an end token"), ("<[9999]>", "no token"), ("<nothing>", "no such token")):

@@ -144,6 +144,10 @@ static void expect(struct check *check, const char *text, size_t length, size_t 
     (void)tombola_grammar_new(&source, NULL, NULL, &check->plain, NULL, NULL);
   check->asked_plain = true;
   expected->count = 0;
+  if (at == 0 && length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+    *expected = (struct schema_expected){.items = {"no byte order mark (BOM)"}, .count = 1};
+    return;
+  }
   if (check->plain) schema_expect(check->plain, true, text, length, at, expected);
   if (expected->count) /* behind 1.0 nothing comes that is plain */
     schema_expect_marks(check->grammar, text, at, expected);
@@ -200,6 +204,15 @@ static bool add_json(struct check *check, const char *path, const struct schema_
          yyjson_mut_obj_add_uint(doc, item, "tokens", fit->tokens);
 }
 
+/* A file's last line ends aren't the document's. */
+static size_t without_line_ends(const char *data, size_t length) {
+  while (length > 0 && data[length - 1] == '\n') {
+    length--;
+    if (length > 0 && data[length - 1] == '\r') length--;
+  }
+  return length;
+}
+
 static int check_document(struct check *check, const char *path) {
   struct text text = {NULL, 0, 0};
   struct schema_fit fit;
@@ -209,8 +222,7 @@ static int check_document(struct check *check, const char *path) {
   if (exit_status == EXIT_OK) {
     const tombola_vocabulary *vocabulary = check->model ? tombola_model_vocabulary(check->model) : NULL;
     const char *data = text.data ? text.data : "";
-    while (text.length > 0 && data[text.length - 1] == '\n') /* a file's last line end isn't the document's */
-      text.length--;
+    text.length = without_line_ends(data, text.length);
     enum tombola_status status = schema_fit(check->grammar, vocabulary, data, text.length, &fit, &error);
     if (status == TOMBOLA_OK && !fit.accepted) expect(check, data, text.length, fit.bytes, &expected);
     if (status != TOMBOLA_OK) /* the other documents are looked at all the same */

@@ -332,6 +332,9 @@ class SchemaCheck(support.Case):
             ("cut.json", '{"name": "An')))
         result = self.check_schema(PERSON, "-i", good)
         self.check(result, 0, f"{self.path('schema.json')}: exact\n{good}: accepted\n")
+        for end, accepted in (("\n", True), ("\r\n", True), ("\r\n\n\r\n", True), ("\r", False), ("\n\r", False)):
+            result = self.check_schema({}, "-i", self.write("end.json", "1" + end))
+            self.assertEqual(result.returncode == 0, accepted, end)
         path = self.write("\\new", "{}")
         self.check(self.check_schema({}, "-i", path), 0, f"{self.path('schema.json')}: exact\n{path}: accepted\n")
         result = self.check_schema(PERSON, "-i", good, "--instance", bad, "-i", cut)
@@ -378,6 +381,8 @@ class SchemaCheck(support.Case):
             self.assertTrue(result.stdout.decode().endswith(f": expected {expected}\n"), (text, result.stdout.decode()))
         result = self.check_schema({"enum": [10 * i for i in range(1, 10)]}, "-i", self.write("text.json", "x"))
         self.check(result, 1)
+        result = self.check_schema({}, "-i", self.write("text.json", b"\xef\xbb\xbf{}"))
+        self.assertTrue(result.stdout.endswith(b"column 1): expected no byte order mark (BOM)\n"), result.stdout)
         answer = json.loads(self.check_schema({}, "-i", self.write("text.json", "x"), "--json").stdout)
         self.assertEqual(answer["instances"][0]["expected"], ["a number", "a string", "[", "false", "null", "true", "{"])
         self.assertNotIn("expected_at", answer["instances"][0])

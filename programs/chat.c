@@ -46,7 +46,7 @@ void chat_ask(struct chat *chat, const char *question) {
   if (turn_is_cut(&turn)) {
     char cut[160];
     turn_say_cut(&turn, cut, sizeof(cut));
-    note("%s", cut);
+    complain("%s", cut);
   }
   add_totals(&chat->totals, &turn);
   if (turn.end == TURN_INTERRUPTED)

@@ -217,7 +217,8 @@ void generate(const struct engine *engine, const struct question *question, stru
   status = tombola_session_generate(engine->session, engine->sampler, question->prompt->data, question->prompt->count,
                                     &setting.params, &turn->stats, &error);
   turn->seconds = now() - start;
-  turn->whole = status == TOMBOLA_OK && constrain_is_whole(engine, &turn->answer, turn->stats.stop);
+  turn->whole =
+      !engine->matcher || (status == TOMBOLA_OK && constrain_is_whole(engine, &turn->answer, turn->stats.stop));
   end_turn(turn, TURN_ANSWERED, EXIT_OK);
   if (stream.failed)
     end_turn(turn, TURN_FAILED, EXIT_FAILED);

@@ -27,12 +27,13 @@ const char *turn_stop_reason(const struct turn *turn) {
 }
 
 bool turn_is_cut(const struct turn *turn) {
-  return turn->end == TURN_ANSWERED && !turn->whole && turn->stats.stop != TOMBOLA_STOP_STOP_STRING;
+  const bool is_asked_for = turn->end == TURN_ANSWERED && turn->stats.stop == TOMBOLA_STOP_STOP_STRING;
+  return turn->end <= TURN_STOPPED && !turn->whole && !is_asked_for;
 }
 
 void turn_say_cut(const struct turn *turn, char *text, size_t size) {
   snprintf(text, size, "the answer is not complete under its constraint: %s ended it at %zu tokens",
-           turn_stop_reason(turn), turn->stats.generated);
+           turn->end == TURN_STOPPED ? "Ctrl-C" : turn_stop_reason(turn), turn->stats.generated);
 }
 
 double turn_text_seconds(const struct turn *turn) {

@@ -2,6 +2,8 @@
 """Constraints from the outside: the flags of run and chat, and `schema check`."""
 import json
 import os
+import signal
+import subprocess
 
 import support
 
@@ -132,8 +134,21 @@ class Answers(support.Case):
         self.check(result, 0, "abab\n")
         self.assertIs(json.loads(result.stderr.splitlines()[-1])["stats"]["complete"], True)
         self.check(self.run_with(["a", "b"], "-n", "1"), 0, "a\n")
-        result = self.call("chat", "-m", self.script(*pieces), "--greedy", "--json-object", "-n", "2", stdin="who?\n")
-        self.check(result, 0, '{"a":1\n', "not complete")
+        for flags in ([], ["--quiet"]):
+            result = self.call("chat", "-m", self.script(*pieces), "--greedy", "--json-object", "-n", "2", *flags,
+                               stdin="who?\n")
+            self.check(result, 0, '{"a":1\n', "not complete")
+
+    def test_interrupt(self):
+        for flags, is_told in ((["--json-object"], True), ([], False)):
+            model = self.script('{"', "a", template=None, after="repeat", delay_ms=20)
+            process = subprocess.Popen([support.PROGRAM, "run", "-m", model, "-p", "a", "--greedy", *flags, "-n", "5000"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+            self.assertEqual(os.read(process.stdout.fileno(), 1), b"{")
+            process.send_signal(signal.SIGINT)
+            stderr = process.communicate(timeout=support.WAIT)[1]
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual(b"not complete under its constraint: Ctrl-C" in stderr, is_told, stderr)
 
     def test_needless(self):
         """A flag that has nothing to act on is refused; a variable or a preset waits for an answer that it is for."""

@@ -42,8 +42,7 @@ void constrain_note_dropped(const tombola_grammar *grammar) {
     note("not enforced: %s at \"%s\"", keyword, pointer);
 }
 
-/* A schema as a flag has it: JSON, or the path of a file with it. */
-static bool is_schema_text(const char *text) {
+bool constrain_is_schema(const char *text) {
   text += strspn(text, " \t\r\n");
   return *text == '{' || strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
 }
@@ -110,7 +109,7 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
     source->kind = TOMBOLA_GRAMMAR_JSON_OBJECT;
   } else if (options->json_schema || options->json_schema_file) {
     source->kind = TOMBOLA_GRAMMAR_JSON_SCHEMA;
-    const bool is_text = options->json_schema && is_schema_text(options->json_schema);
+    const bool is_text = options->json_schema && constrain_is_schema(options->json_schema);
     path = options->json_schema_file;
     if (options->json_schema) *(is_text ? &text : &path) = options->json_schema;
   } else if (options->regex) {
@@ -125,6 +124,7 @@ static int make_source(const struct options *options, struct tombola_grammar_sou
     text = options->grammar;
     path = options->grammar_file;
   }
+  if (path && !*path) return complain_usage("%s needs the name of a file", flag_of(options));
   if (path) {
     int exit_status = constrain_read(path, file);
     if (exit_status != EXIT_OK) return exit_status;

@@ -41,6 +41,9 @@ struct tombola_schema_note *constrain_unknown(const struct tombola_grammar_sourc
                                               size_t *more);
 void constrain_note_unknown(const struct tombola_schema_note *notes, size_t count, size_t more);
 
+/* Whether what stands for a schema is the schema itself, and no file's name. */
+bool constrain_is_schema(const char *text);
+
 /* Reads a file whole; "-" is standard input. Returns the exit status after a complaint. */
 int constrain_read(const char *path, struct text *text);
 

@@ -18,10 +18,10 @@ const struct command commands[] = {
      NULL, command_bench},
     {"dialects", COMMAND_DIALECTS, "Check and measure a sampler", "the engines' rules side by side", "[NAME...]",
      command_dialects},
-    {"schema", COMMAND_SCHEMA, "Check a constraint", "whether a JSON Schema is enforced, and what documents it accepts",
-     "check [FILE]", command_schema},
     {"selftest", COMMAND_SELFTEST, "Check and measure a sampler",
      "whether this build samples as it should on this machine", NULL, command_selftest},
+    {"schema", COMMAND_SCHEMA, "Check a constraint", "whether a JSON Schema is enforced, and what documents it accepts",
+     "check [FILE|TEXT]", command_schema},
     {NULL, 0, NULL, NULL, NULL, NULL}};
 
 static const char *const planned_commands[] = {"serve", "explain", "replay", "completions", NULL};

@@ -205,6 +205,17 @@ static int apply_choice(struct options *options, const struct assignment *assign
                         assignment->text, known);
 }
 
+/* The message without the parameter's name in front, where the option is called by that name. */
+static const char *without_name(const struct tombola_error *error, const char *given) {
+  const size_t length = strlen(error->param);
+  given += strspn(given, "-");
+  if (!length || strcspn(given, "=") != length || strncmp(error->message, error->param, length) != 0)
+    return error->message;
+  for (size_t i = 0; i < length; i++)
+    if ((given[i] == '-' ? '_' : given[i]) != error->param[i]) return error->message;
+  return strncmp(error->message + length, ": ", 2) == 0 ? error->message + length + 2 : error->message;
+}
+
 /* A value that the library checks; its message names the parameter, the value and the range. */
 static int apply_checked(struct options *options, const struct assignment *assignment) {
   const struct option *option = &assignment->option;
@@ -226,7 +237,8 @@ static int apply_checked(struct options *options, const struct assignment *assig
   }
   if (assignment->origin == ORIGIN_FLAG && *assignment->given != '-') /* /set: the message names it well enough */
     return complain_usage("%s", error.message);
-  return complain_usage("%.*s: %s", (int)strcspn(assignment->given, "="), assignment->given, error.message);
+  return complain_usage("%.*s: %s", (int)strcspn(assignment->given, "="), assignment->given,
+                        without_name(&error, assignment->given));
 }
 
 static int apply(struct options *options, const struct assignment *assignment) {

@@ -105,8 +105,11 @@ int collect_environment(struct assignments *assignments, struct options *options
 
 /* ---- presets ---- */
 
-/* A value of JSON as the command line would have it. NULL: none of text, number and truth value. */
-static const char *text_of(struct options *options, yyjson_val *value) {
+/* A value of JSON as the command line would have it. NULL: none of text, number and truth value, nor a schema where one
+ * may stand. */
+static const char *text_of(struct options *options, const struct option *option, yyjson_val *value) {
+  if (yyjson_is_obj(value) && strcmp(option->name, "json-schema") == 0)
+    return options_own(options, yyjson_val_write(value, 0, NULL));
   if (yyjson_is_str(value)) return options_own(options, strdup(yyjson_get_str(value)));
   if (!yyjson_is_num(value) && !yyjson_is_bool(value)) return NULL;
   return options_own(options, yyjson_val_write(value, 0, NULL));
@@ -116,7 +119,7 @@ static int give_json(struct assignments *assignments, struct options *options, s
                      yyjson_val *value) {
   if (yyjson_is_str(value) && strlen(yyjson_get_str(value)) != yyjson_get_len(value))
     return complain_usage("%s holds a NUL character; a text has none", assignment->given);
-  assignment->text = text_of(options, value);
+  assignment->text = text_of(options, &assignment->option, value);
   if (!assignment->text)
     return complain_usage("%s: a text, a number, true or false is needed", assignment->given);
   return give(assignments, assignment);
@@ -208,7 +211,7 @@ static int recommend(struct assignments *assignments, struct options *options, y
     if (!yyjson_is_num(value)) continue;
     assignment.index = option_find(name, strlen(name), 2, options->command->bit);
     if (!option_at(assignment.index, &assignment.option)) continue;
-    assignment.text = text_of(options, value);
+    assignment.text = text_of(options, &assignment.option, value);
     if (!assignment.text || !assignments_add(assignments, &assignment)) return complain("out of memory");
   }
   return EXIT_OK;

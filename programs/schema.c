@@ -342,10 +342,17 @@ static int report(struct check *check, const char *path) {
   return check->grammar && check->all_accepted ? EXIT_OK : EXIT_FAILED;
 }
 
-static int check_one(const struct options *options, const char *path) {
+/* `given`: the schema, or the name of its file. */
+static int check_one(const struct options *options, const char *given) {
+  const bool is_text = constrain_is_schema(given);
+  const char *path = is_text ? "schema" : given;
   struct check check = {.options = options, .all_accepted = true};
   struct text schema = {NULL, 0, 0};
-  int exit_status = constrain_read(path, &schema);
+  int exit_status = EXIT_OK;
+  if (!is_text)
+    exit_status = constrain_read(path, &schema);
+  else if (!text_add_string(&schema, given))
+    exit_status = complain("out of memory");
   if (exit_status == EXIT_OK && options->model) exit_status = engine_load_model(options, &check.model);
   if (exit_status == EXIT_OK) exit_status = compile(&check, path, &schema);
   if (exit_status == EXIT_OK) exit_status = report(&check, path);
@@ -364,13 +371,13 @@ static int check_one(const struct options *options, const char *path) {
 }
 
 int command_schema(struct options *options) {
-  const char *path = options->n_operands > 1 ? options->operands[1] : "-";
+  const char *given = options->n_operands > 1 ? options->operands[1] : "-";
   if (options->n_operands < 1 || strcmp(options->operands[0], "check") != 0)
-    return complain_usage("tombola schema takes the word check, then a file");
+    return complain_usage("tombola schema takes the word check, then a file or a schema");
   if (options->n_operands > 2)
-    return complain_usage("schema check takes one file, not %zu; documents come with --instance",
+    return complain_usage("schema check takes one file or schema, not %zu; documents come with --instance",
                           options->n_operands - 1);
-  int exit_status = options->batch ? schema_batch(options, path) : check_one(options, path);
+  int exit_status = options->batch ? schema_batch(options, given) : check_one(options, given);
   int finished = output_finish();
   return exit_status ? exit_status : finished;
 }

@@ -80,7 +80,7 @@ class Endings(support.Case):
         rows = [(["--stop", ""], "--stop", "empty"), (["--ban", ""], "--ban", "empty"),
                 (["--ban", "x" * 20000], "16384"), (["--min-tokens", "-1"], "--min-tokens", '"-1"'),
                 (["--time-limit", "0"], "--time-limit", '"0"', "above 0"), (["--time-limit", "nan"], '"nan"'),
-                (["--time-limit", "5s"], '"5s"'), (["--loop-guard", "5"], "loop_guard", '"5"', "P,N"),
+                (["--time-limit", "5s"], '"5s"'), (["--loop-guard", "5"], "--loop-guard: ", '"5"', "P,N"),
                 (["--loop-guard", "5,1"], '"5,1"'), (["--loop-guard", "5000,3"], "4096"),
                 (["--think-budget", "-2"], '"-2"'), (["--think-budget", "5", "--think-open", "none"], "markers"),
                 (["--think-open", ""], "empty"), (["--think-open", "x", "--think-close", "x"], "differ"),

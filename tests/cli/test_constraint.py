@@ -98,7 +98,12 @@ class Answers(support.Case):
             self.check_refused([*run, "--grammar", f"root ::= \"a\" {name}"], 2, "--grammar", name, why)
         self.check_refused([*run, "--json-object", "--regex", "a"], 2, "one constraint")
         self.check_refused([*run, "--choice", "a", "-j", "true"], 2, "one constraint")
-        self.check_refused([*run, "--choice", ""], 2, "choice")
+        for flag, value in (("--choice", ""), ("--json-whitespace", "x")):
+            result = self.call(*run, flag, value)
+            self.check(result, 2, b"", f"tombola: {flag}: ")
+            self.assertEqual(result.stderr.count(flag[2:].encode()) + result.stderr.count(b"json_whitespace"), 1)
+        for flag in ("--json-schema", "--json-schema-file", "--grammar-file"):
+            self.check_refused([*run, flag, ""], 2, flag, "needs the name of a file")
         self.check_refused([*run, "--json-object", "--context-shift"], 2, "--json-object", "--context-shift")
         self.check_refused([*run, "--json-object", "--json-whitespace", "x"], 2, "whitespace")
         self.check_refused([*run, "--json-object", "--json-order", "x"], 2, "order")
@@ -166,7 +171,8 @@ class Answers(support.Case):
     def test_flag_over_variable(self):
         """A constraint of a stronger source takes the place of another kind of a weaker one."""
         os.makedirs(self.path(".config/tombola"))
-        self.write(".config/tombola/config.json", json.dumps({"presets": {"form": {"json-object": True}}}))
+        self.write(".config/tombola/config.json", json.dumps({"presets": {
+            "form": {"json-object": True}, "null": {"json-schema": {"type": "null"}, "json-whitespace": "none"}, "bad": {"regex": {"a": 1}}}}))
         schema = {"TOMBOLA_ARG_JSON_SCHEMA": '{"type": "null"}', "TOMBOLA_ARG_JSON_WHITESPACE": "none"}
         run = ["run", "-m", self.script("ab", "null", "{}", template=None), "-p", "hi", "--greedy"]
         self.check(self.call(*run, environment=schema), 0, "null\n")
@@ -175,6 +181,8 @@ class Answers(support.Case):
             self.check(self.call(*run, *flags, environment=schema), 0, "ab\n")
         self.check(self.call(*run, "--preset", "form", environment=schema), 0, "null\n")
         self.check(self.call(*run, "--preset", "form", "--regex", "ab"), 0, "ab\n")
+        self.check(self.call(*run, "--preset", "null"), 0, "null\n")
+        self.check(self.call(*run, "--preset", "bad"), 2, b"", "preset bad: regex: a text")
         self.check(self.call(*run, environment={**schema, "TOMBOLA_ARG_REGEX": "ab"}), 2, b"", "one constraint")
 
     def test_lenient(self):
@@ -314,6 +322,11 @@ class SchemaCheck(support.Case):
         self.assertIn(b': refused at "/properties/a": a schema must be', result.stdout)
         self.check(self.check_schema({"allOf": [{"type": "string"}, {"type": "null"}]}), 1,
                    self.path("schema.json") + ": refused: no value is valid under the schema\n")
+
+    def test_text(self):
+        self.check(self.check_schema('{"type": "null"}', "-i", self.write("null.json", "null")), 0,
+                   f"schema: exact\n{self.path('null.json')}: accepted\n")
+        self.check(self.check_schema("false"), 1, "schema: refused: no value is valid under the schema\n")
 
     def test_json(self):
         result = self.check_schema(PERSON, "--json")
@@ -483,6 +496,9 @@ class SchemaCheck(support.Case):
         self.assertIn(b": refused: not JSON", result.stdout)
 
     def test_help(self):
+        lines = self.call("--help").stdout.splitlines()
+        headings = [line for line in lines if line and not line.startswith(b" ")]
+        self.assertEqual(len(headings), len(set(headings)), headings)
         result = self.call("schema", "check", "--help")
         self.check(result, 0)
         for flag in (b"--instance", b"--ref", b"--batch", b"--json", b"--model", b"--json-format"):

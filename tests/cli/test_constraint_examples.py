@@ -72,6 +72,17 @@ class Examples(support.Case):
         self.assertEqual([i["accepted"] for i in answer["instances"]], [True, False])
         self.assertEqual(answer["instances"][1]["bytes"], 32)
 
+    def test_documented(self):
+        """The commands of docs/constraints.md say what stands there."""
+        with open(os.path.join(EXAMPLES, "..", "docs", "constraints.md"), encoding="utf-8") as file:
+            text = file.read()
+        document = re.search(r"^echo '(.*)' >paris.json$", text, re.M).group(1)
+        answer = re.search(r'^\{"verdict": "exact", "instances": \[\{"file": "paris.json".*$', text, re.M).group()
+        self.write("paris.json", document + "\n")
+        self.assertIn("tombola schema check examples/city.json --instance paris.json\n", text)
+        result = self.call("schema", "check", os.path.join(EXAMPLES, "city.json"), "--instance", "paris.json", "--json")
+        self.assertEqual(json.loads(result.stdout), json.loads(answer))
+
 
 if __name__ == "__main__":
     support.main()

@@ -93,6 +93,7 @@ class Answers(support.Case):
         self.assertNotIn(b"spelling", result.stderr)
         self.check_refused([*run, "-j", '{"const": 1e70}'], 2, "no value is valid", "plain spelling")
         self.check_refused([*run, "--regex", "(a"], 2, "--regex")
+        self.check_refused([*run, "--regex", r"^\p{Greek}+$"], 2, "isn't supported: \\p{Greek}\n")
         self.check_refused([*run, "--grammar", "root ::= x"], 2, "--grammar", "x")
         for name, why in (("<|im_end|>", "an end token"), ("<[9999]>", "no token"), ("<nothing>", "no such token")):
             self.check_refused([*run, "--grammar", f"root ::= \"a\" {name}"], 2, "--grammar", name, why)

@@ -143,8 +143,10 @@ static bool property(parser *p, size_t start, bool outside) {
     if (p->error) *p->error = p->store->error;
     return false;
   }
-  if (!ranges)
+  if (!ranges) {
+    p->length = end + 1; /* what is behind it is no part of the trouble */
     return tombola__regex_error(p, TOMBOLA_UNSUPPORTED, start, "this Unicode property isn't supported");
+  }
   p->at = end + 1;
   add_ranges(p, ranges, n, outside);
   return true;

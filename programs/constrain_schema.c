@@ -138,8 +138,11 @@ struct tombola_schema_note *constrain_unknown(const struct tombola_grammar_sourc
 }
 
 void constrain_note_unknown(const struct tombola_schema_note *notes, size_t count, size_t more) {
-  for (size_t i = 0; i < count; i++)
-    note("\"%s\" %s, so it says nothing%s%s%s", notes[i].pointer, notes[i].reason,
-         notes[i].nearest[0] ? "; did you mean " : "", notes[i].nearest, notes[i].nearest[0] ? "?" : "");
+  for (size_t i = 0; i < count; i++) {
+    const bool is_nullable = strcmp(notes[i].keyword, "nullable") == 0;
+    note("\"%s\" %s, so it says nothing%s%s%s%s", notes[i].pointer, notes[i].reason,
+         notes[i].nearest[0] ? "; did you mean " : "", notes[i].nearest, notes[i].nearest[0] ? "?" : "",
+         is_nullable ? "; with --json-nullable it allows null" : "");
+  }
   if (more) note("and %zu more keywords that say nothing", more);
 }

@@ -171,7 +171,8 @@ TOMBOLA_API void tombola_grammar_verdict(const tombola_grammar *grammar,
 TOMBOLA_API int tombola_grammar_dropped(const tombola_grammar *grammar, size_t i, const char **pointer,
                                         const char **keyword);
 
-/* A keyword of a schema that says nothing: no draft knows it, or another draft than the schema's does. */
+/* A keyword of a schema that says nothing: no draft knows it, or another draft than the schema's does, or it is OpenAPI's
+ * `nullable: true` without that rule. */
 struct tombola_schema_note {
   char pointer[512]; /* to it, as in a verdict */
   char keyword[64];

@@ -85,6 +85,12 @@ class Answers(support.Case):
         bad = json.dumps({"properties": {"a": {"format": "no-such"}}})
         self.check_refused([*run, "-j", bad], 2, "--json-schema", "format", "/properties/a", "no-such")
         self.check_refused([*run, "-j", '{"type": 5}'], 2, "--json-schema", "type")
+        self.check_refused([*run, "-j", '{"format": "date-tim"}'], 2, "the format date-tim isn't known; did you mean date-time?")
+        self.check_refused([*run, "-j", '{"format": "idn-email"}'], 2, "the format idn-email isn't known\n")
+        self.check_refused([*run, "-j", '{"$ref": "#/definition/a", "$defs": {}, "definitions": {"a": {}}}'], 2,
+                           "#/definition/a names nothing in that document; did you mean definitions?")
+        self.check_refused([*run, "-j", '{"$ref": "#/$defs/addres", "$defs": {"address": {}}}'], 2, "did you mean address?")
+        self.check_refused([*run, "-j", '{"$ref": "#/$defs/b", "$defs": {"xyz": {}}}'], 2, "names nothing in that document\n")
         self.check_refused([*run, "-j", '{"type": '], 2, "--json-schema")
         self.check_refused([*run, "-j", '{"$ref": "http://example.com/x"}'], 2, "http://example.com/x")
         self.check_refused([*run, "-j", '{"allOf": [{"type": "string"}, {"type": "null"}]}'], 2, "no value")
@@ -210,7 +216,10 @@ class Answers(support.Case):
     def test_nullable(self):
         schema = json.dumps({"type": "string", "nullable": True})
         self.check_answer("null", ["null"], "-j", schema, "--json-nullable")
-        self.assertNotIn(b"null", self.run_with(["null", '"'], "-j", schema).stdout)
+        self.assertNotIn(b"nullable", self.run_with(["null"], "-j", schema, "--json-nullable").stderr)
+        result = self.run_with(["null", '"'], "-j", schema)
+        self.assertNotIn(b"null", result.stdout)
+        self.assertIn(b'"/nullable" isn\'t a keyword of JSON Schema, so it says nothing; with --json-nullable', result.stderr)
 
     def test_unknown_keywords(self):
         schema = json.dumps({"type": "object", "propertys": {"a": {}}, "q": 1, "title": "a"})

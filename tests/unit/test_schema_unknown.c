@@ -43,8 +43,10 @@ static const struct {
     {"{'title': 'a', 'description': 'a', 'default': 1, 'examples': [], '$comment': 'a', 'deprecated': true,"
      " 'readOnly': true, 'writeOnly': true, 'contentMediaType': 'a', 'contentEncoding': 'a', "
      "'contentSchema': {},"
-     " 'x-order': 1, 'example': 1, 'discriminator': {}, 'xml': {}, 'externalDocs': {}, 'nullable': true}",
+     " 'x-order': 1, 'example': 1, 'discriminator': {}, 'xml': {}, 'externalDocs': {}, 'nullable': false}",
      ""},
+    /* OpenAPI's, which isn't asked for. */
+    {"{'nullable': true, 'items': {'nullable': true}}", "/nullable nullable\n/items/nullable nullable\n"},
     {"{'descripton': 'a', 'X-order': 1, 'x': 1, 'x-': 1}",
      "/descripton descripton description\n/X-order X-order\n/x x\n/x- x-\n"},
     /* Other drafts' keywords; those that would constrain are refused when the schema is compiled. */

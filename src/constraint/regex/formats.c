@@ -184,6 +184,10 @@ tombola__lang tombola__format_pattern(struct tombola__store *s, const char *patt
   return out;
 }
 
+const char *tombola__format_name(size_t i) {
+  return i < TOMBOLA__COUNT(formats) ? formats[i].name : NULL;
+}
+
 bool tombola__format(struct tombola__store *s, const char *name, size_t length, tombola__lang *out) {
   *out = TOMBOLA__LANG_NONE;
   for (size_t i = 0; i < TOMBOLA__COUNT(formats); i++) {

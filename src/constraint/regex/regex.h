@@ -23,6 +23,9 @@ enum tombola_status tombola__regex(struct tombola__store *s, const char *text, s
  * regular; those that say nothing of strings are every text. */
 bool tombola__format(struct tombola__store *s, const char *name, size_t length, tombola__lang *out);
 
+/* The name of the i-th format, or NULL beyond the last. */
+const char *tombola__format_name(size_t i);
+
 /* The ranges of a Unicode property, by the names that ECMA-262 takes: a general category ("L", "Lu", "Letter", "gc=Lu",
  * "General_Category=Lu"), Any, ASCII, Assigned, Uppercase, Lowercase, White_Space. NULL when it isn't known, or after
  * a failure of the store. Ascending, disjoint, as long as the store. */

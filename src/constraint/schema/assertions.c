@@ -126,23 +126,41 @@ static tombola__numset bounded(struct tombola__store *s, const char *lo, const c
 }
 
 /* OpenAPI's formats of numbers: integers of so many bits. False: the name is none of them. */
+static const struct {
+  const char *name, *lo, *hi;
+} integer_formats[] = {{"int8", "-128", "127"},
+                       {"int16", "-32768", "32767"},
+                       {"int32", "-2147483648", "2147483647"},
+                       {"int64", "-9223372036854775808", "9223372036854775807"},
+                       {"uint8", "0", "255"},
+                       {"uint16", "0", "65535"},
+                       {"uint32", "0", "4294967295"},
+                       {"uint64", "0", "18446744073709551615"}};
+
 static bool build_integer_format(struct tombola__build *b, yyjson_val *name) {
-  static const struct {
-    const char *name, *lo, *hi;
-  } formats[] = {{"int8", "-128", "127"},
-                 {"int16", "-32768", "32767"},
-                 {"int32", "-2147483648", "2147483647"},
-                 {"int64", "-9223372036854775808", "9223372036854775807"},
-                 {"uint8", "0", "255"},
-                 {"uint16", "0", "65535"},
-                 {"uint32", "0", "4294967295"},
-                 {"uint64", "0", "18446744073709551615"}};
-  for (size_t i = 0; i < TOMBOLA__COUNT(formats); i++) {
-    if (!yyjson_equals_str(name, formats[i].name)) continue;
-    tombola__part(b, tombola__numeric(b->c->s, bounded(b->c->s, formats[i].lo, formats[i].hi)));
+  for (size_t i = 0; i < TOMBOLA__COUNT(integer_formats); i++) {
+    if (!yyjson_equals_str(name, integer_formats[i].name)) continue;
+    tombola__part(b,
+                  tombola__numeric(b->c->s, bounded(b->c->s, integer_formats[i].lo, integer_formats[i].hi)));
     return true;
   }
   return false;
+}
+
+/* The format that a name may be a misspelling of, or NULL. */
+static const char *nearest_format(yyjson_val *name) {
+  const char *const text = yyjson_get_str(name), *known, *found = NULL;
+  const size_t length = yyjson_get_len(name);
+  size_t least = tombola__misspelled(length);
+  for (size_t i = 0; (known = tombola__format_name(i)); i++)
+    if (tombola__is_nearer(text, length, known, strlen(known), &least)) found = known;
+  return found;
+}
+
+static void refuse_format(struct tombola__build *b, yyjson_val *name) {
+  const char *const near = nearest_format(name);
+  tombola__refuse(b, name, TOMBOLA__K_FORMAT, "the format %.100s isn't known%s%s%s", yyjson_get_str(name),
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static void build_format(struct tombola__build *b) {
@@ -161,7 +179,7 @@ static void build_format(struct tombola__build *b) {
   if (tombola__format(s, yyjson_get_str(format), yyjson_get_len(format), &lang))
     tombola__part(b, tombola__text(s, lang));
   else if (!s->status)
-    tombola__refuse(b, format, TOMBOLA__K_FORMAT, "the format %.100s isn't known", yyjson_get_str(format));
+    refuse_format(b, format);
 }
 
 static void build_string(struct tombola__build *b) {

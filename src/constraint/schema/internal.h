@@ -286,6 +286,14 @@ void tombola__keys_read(const struct tombola__dialect *dialect, yyjson_val *sche
 /* The dialect of a `$schema`. */
 struct tombola__dialect tombola__dialect_of(struct tombola__compiler *c, yyjson_val *name, unsigned depth);
 
+/* ---- unknown.c ---- */
+
+/* The distance that is too far for a name of this length to be another one misspelled; and whether a known name is nearer
+ * than *least, which is then its distance. */
+size_t tombola__misspelled(size_t length);
+bool tombola__is_nearer(const char *name, size_t length, const char *known, size_t known_length,
+                        size_t *least);
+
 /* ---- resources.c ---- */
 
 /* The supplied document of this URI, or NULL: read, with its resources. */

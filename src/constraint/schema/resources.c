@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources ($id), anchors, and what a reference names. Nothing is fetched: what isn't in the schema or in the
  * documents that came with it isn't there. */
+#include <stdio.h>
 #include <string.h>
 
 #include "constraint/schema/internal.h"
@@ -242,16 +243,37 @@ static yyjson_val *step(yyjson_val *in, char *text, size_t length) {
   return yyjson_arr_get(in, index);
 }
 
+enum {
+  MOST_KEYS = 64
+}; /* that are looked at for what was meant: schemas may have many, and many references */
+
+/* The reason for a step that leads nowhere: perhaps the name is misspelled. */
+static void explain_step(struct tombola__compiler *c, yyjson_val *in, const char *name, size_t length,
+                         const char **why) {
+  char text[160] = "";
+  size_t index, max, least = tombola__misspelled(length);
+  yyjson_val *key, *value;
+  yyjson_obj_foreach(in, index, max, key, value) {
+    if (index < MOST_KEYS &&
+        tombola__is_nearer(name, length, yyjson_get_str(key), yyjson_get_len(key), &least))
+      snprintf(text, sizeof text, "%s; did you mean %s?", *why, yyjson_get_str(key));
+  }
+  const char *const copy = text[0] ? tombola__copy(c->s, text, strlen(text)) : NULL;
+  if (copy) *why = copy;
+}
+
 static uint32_t by_pointer(struct tombola__compiler *c, struct tombola__resource *r, char *text,
-                           size_t length) {
-  yyjson_val *at = r->root;
+                           size_t length, const char **why) {
+  yyjson_val *at = r->root, *in;
   for (size_t i = 0; i < length && at;) {
     const uint32_t place = tombola__place_of(c, at);
     if (place != TOMBOLA__NO_PLACE) r = c->places[place].resource;
     size_t end = i + 1;
     while (end < length && text[end] != '/')
       end++;
-    at = step(at, text + i + 1, end - i - 1);
+    in = at;
+    at = step(in, text + i + 1, end - i - 1);
+    if (!at) explain_step(c, in, text + i + 1, end - i - 1, why);
     i = end;
   }
   if (!at || !tombola__is_schema(at)) return TOMBOLA__NO_PLACE;
@@ -279,7 +301,7 @@ uint32_t tombola__reference(struct tombola__compiler *c, const struct tombola__r
   char *const text = tombola__copy(c->s, fragment, strlen(fragment));
   if (!text) return TOMBOLA__NO_PLACE;
   const size_t n = tombola__uri_decode(text, strlen(text));
-  if (text[0] == '/') return by_pointer(c, r, text, n);
+  if (text[0] == '/') return by_pointer(c, r, text, n, why);
   for (const struct tombola__anchor *a = r->anchors; a; a = a->next)
     if (a->length == n && n > 0 && memcmp(a->name, text, n) == 0) {
       *anchor = a;

@@ -50,19 +50,29 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m) {
   return rows[n % 3][m];
 }
 
+size_t tombola__misspelled(size_t length) {
+  return length <= 4 ? 2 : 3;
+}
+
+bool tombola__is_nearer(const char *name, size_t length, const char *known, size_t known_length,
+                        size_t *least) {
+  if (length > LONGEST || known_length > LONGEST) return false;
+  if (length + *least <= known_length || known_length + *least <= length) return false;
+  const size_t far = distance(name, length, known, known_length);
+  if (far >= *least) return false;
+  *least = far;
+  return true;
+}
+
 /* The keyword of the draft, or the annotation, that is nearest, or "". */
 static const char *nearest(const char *name, size_t length, unsigned draft) {
   const char *found = "";
-  size_t least = length <= 4 ? 2 : 3;
-  if (length > LONGEST) return found;
+  size_t least = tombola__misspelled(length);
   for (size_t i = 0; i < TOMBOLA__N_KEYWORDS + TOMBOLA__COUNT(annotations); i++) {
     const bool is_keyword = i < TOMBOLA__N_KEYWORDS;
     const char *const known = is_keyword ? tombola__keywords[i].name : annotations[i - TOMBOLA__N_KEYWORDS];
     if (is_keyword && !(tombola__keywords[i].drafts & draft)) continue;
-    const size_t far = distance(name, length, known, strlen(known));
-    if (far >= least) continue;
-    least = far;
-    found = known;
+    if (tombola__is_nearer(name, length, known, strlen(known), &least)) found = known;
   }
   return found;
 }
@@ -121,12 +131,18 @@ static void note(struct search *s, const struct tombola__resource *r, yyjson_val
   const int k = tombola__keyword_find(name, length);
   const unsigned draft = r->dialect.draft;
   if (k == TOMBOLA__K_CONTENT_SCHEMA || (k < 0 && is_annotation(name, length))) return;
-  if (k >= 0 && (tombola__keywords[k].drafts & draft || tombola__keywords[k].refused_elsewhere)) return;
+  const bool is_off = k == TOMBOLA__K_NULLABLE && yyjson_is_true(value) && !s->c->source->nullable;
+  if (k >= 0 && !is_off && (tombola__keywords[k].drafts & draft || tombola__keywords[k].refused_elsewhere))
+    return;
   if (holds_schema(s, value) || s->count++ >= s->capacity) return;
   struct tombola_schema_note *const out = &s->notes[s->count - 1];
   *out = (struct tombola_schema_note){.pointer = ""};
   tombola__pointer(r->document, value, out->pointer, sizeof out->pointer);
   copy(out->keyword, sizeof out->keyword, name, length);
+  if (is_off) {
+    snprintf(out->reason, sizeof out->reason, "isn't a keyword of JSON Schema");
+    return;
+  }
   if (k >= 0) {
     snprintf(out->reason, sizeof out->reason, "isn't a keyword of draft %s", tombola__draft_name(draft));
     return;

@@ -131,11 +131,27 @@ struct tombola__conjunct *tombola__conjunct_of(struct tombola__store *s, const t
 
 /* ---- joining conjuncts ---- */
 
+/* Whether b asks for a property that a's patterns of names don't let be (additionalProperties: false is one). */
+static bool ruled_out(struct tombola__store *s, const struct tombola__conjunct *a,
+                      const struct tombola__conjunct *b) {
+  for (size_t k = 0; k < a->n_others; k++) {
+    const struct tombola__node *const n = tombola__node(s, a->others[k]);
+    if (n->kind != TOMBOLA__KEYS) continue;
+    for (size_t i = 0; i < b->n_facts; i++) {
+      const struct tombola__name *const name = (const void *)b->facts[i].key;
+      if (b->facts[i].required && tombola__lang_matches(s, n->lang, name->text, name->length) &&
+          tombola__clash(s, b->facts[i].value, n->part))
+        return true;
+    }
+  }
+  return false;
+}
+
 /* Whether the two plainly exclude each other, but for their choices. */
 static bool bases_exclude(struct tombola__store *s, const struct tombola__conjunct *a,
                           const struct tombola__conjunct *b, int which) {
   const uint32_t min = a->min > b->min ? a->min : b->min, max = a->max < b->max ? a->max : b->max;
-  if (min > max) return true;
+  if (min > max || (which && (ruled_out(s, a, b) || ruled_out(s, b, a)))) return true;
   if ((a->unique && b->not_unique) || (a->not_unique && b->unique)) return true;
   for (size_t i = 0, k = 0; i < a->n_facts || k < b->n_facts;) {
     struct tombola__fact fact;

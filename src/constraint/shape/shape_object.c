@@ -381,5 +381,6 @@ struct tombola__object *tombola__object_complete(struct tombola__store *s,
   if (o->asking && shape->min > o->n_required && !roomy && o->extra_count < TOMBOLA__MANY_NAMES)
     o->exact = false;
   o->simple = shape->n_wants == 0 && !o->asking && roomy;
+  if (shape->n_wants > 1 && !tombola__wants_split(s, shape)) return NULL;
   return s->status ? NULL : o;
 }

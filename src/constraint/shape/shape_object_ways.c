@@ -6,6 +6,7 @@
 
 #define MOST_WORDS 1026  /* of bits of declared properties */
 #define MOST_TRIES 20000 /* of ways to meet what is wanted */
+#define TRY_WORK   50    /* steps that one such way is about worth */
 #define MOST_SPLIT 8     /* wants that one property may or may not meet */
 
 /* What is still open in a place. */
@@ -50,8 +51,8 @@ static bool order_is_over(const struct tombola__object *o, const struct tombola_
   return over;
 }
 
-static uint32_t all_wants(const struct tombola__object *o) {
-  return o->shape.n_wants == 32 ? UINT32_MAX : (UINT32_C(1) << o->shape.n_wants) - 1;
+static uint32_t all_wants(const struct tombola__object_shape *shape) {
+  return shape->n_wants == 32 ? UINT32_MAX : (UINT32_C(1) << shape->n_wants) - 1;
 }
 
 /* ---- what can be there, what must ---- */
@@ -131,64 +132,138 @@ static uint32_t wants_of_name(struct tombola__store *s, const struct tombola__ob
   return out;
 }
 
-/* Whether an undeclared property can meet all of `set`. */
-static bool extra_meets(struct open *p, uint32_t set, tombola__formula value) {
-  if (p->extras <= p->chosen_extras) return false;
-  tombola__lang names = p->o->shape.extra;
-  for (uint32_t left = set; left; left &= left - 1)
-    names = tombola__lang_and(p->s, names, p->o->shape.wants[lowest(left)].keys);
-  names = tombola__possible_names(p->s, &p->o->shape, names, value);
-  if (names == TOMBOLA__LANG_NONE || tombola__lang_is_none(p->s, names)) return false;
-  const uint64_t used = p->at.extras + p->chosen_extras;
-  if (used && tombola__lang_count(p->s, names, used + 1) <= used) p->s->shapes->inexact = true;
+/* Those of `set` that a property of this value meets whatever it is. */
+static uint32_t met_anyway(struct tombola__store *s, const struct tombola__object_shape *shape,
+                           tombola__formula value, uint32_t set) {
+  uint32_t out = 0;
+  value = tombola__and2(s, value, TOMBOLA__TRUE); /* as every AND is made: seen through, if it is LATER */
+  for (; set; set &= set - 1)
+    if (tombola__and2(s, value, shape->wants[lowest(set)].value) == value) out |= set & -set;
+  return out;
+}
+
+/* Whether the search has gone on long enough: then it counts as successful, and as inexact. */
+static bool spent(struct open *p) {
+  tombola__store_work(p->s, TRY_WORK);
+  if (++p->tries <= MOST_TRIES) return false;
+  p->s->shapes->inexact = true;
   return true;
 }
 
-static bool meet_wants(struct open *p, uint64_t *chosen, uint32_t unmet);
+/* To meet more is never worse. So of the ways in which one property meets some of what is unmet, only the largest are
+ * tried; `then` is asked with what is left. */
+typedef bool (*then_fn)(struct open *p, uint64_t *chosen, uint32_t unmet);
 
-static bool meet_set(struct open *p, uint64_t *chosen, uint32_t unmet, uint32_t set) {
-  const struct tombola__object_shape *const shape = &p->o->shape;
-  const tombola__formula value = value_of_wants(p->s, shape, set);
-  if (!tombola__sat(p->s, value)) return false;
-  if (extra_meets(p, set, value)) {
+/* An undeclared property that meets `set`. */
+struct extra {
+  uint32_t set;
+  tombola__lang names;
+  tombola__formula value;
+};
+
+/* The same that meets want i too; false: none can. */
+static bool extended(struct open *p, const struct extra *extra, unsigned i, struct extra *out) {
+  const struct tombola__key_group *const want = &p->o->shape.wants[i];
+  out->set = extra->set | UINT32_C(1) << i;
+  out->value = tombola__and2(p->s, extra->value, want->value);
+  out->names = tombola__possible_names(p->s, &p->o->shape, tombola__lang_and(p->s, extra->names, want->keys),
+                                       out->value);
+  return out->names != TOMBOLA__LANG_NONE && !tombola__lang_is_none(p->s, out->names);
+}
+
+static bool is_largest(struct open *p, const struct extra *extra, uint32_t unmet) {
+  struct extra larger;
+  for (uint32_t others = unmet & ~extra->set; others; others &= others - 1)
+    if (extended(p, extra, lowest(others), &larger)) return false;
+  return true;
+}
+
+static bool with_extra(struct open *p, uint64_t *chosen, uint32_t unmet, const struct extra *extra,
+                       uint32_t left, then_fn then) {
+  struct extra more;
+  if (spent(p)) return true;
+  if (p->s->status) return false;
+  if (left == 0) {
+    if (!is_largest(p, extra, unmet)) return false;
+    const uint64_t used = p->at.extras + p->chosen_extras;
+    if (used && tombola__lang_count(p->s, extra->names, used + 1) <= used) p->s->shapes->inexact = true;
     p->chosen_extras++;
-    const bool met = meet_wants(p, chosen, unmet & ~set);
+    const bool can = then(p, chosen, unmet & ~extra->set);
     p->chosen_extras--;
-    if (met) return true;
+    return can;
   }
-  for (size_t i = 0; i < shape->n_declared && !p->s->status; i++) {
-    const struct tombola__name *const name = shape->declared[i].name;
-    if (!tombola__bit(p->alive, i) || tombola__bit(chosen, i)) continue;
-    if (wants_of_name(p->s, shape, set, name->text, name->length) != set) continue;
-    if (!tombola__sat(p->s, tombola__and2(p->s, shape->declared[i].value, value))) continue;
-    tombola__set_bit(chosen, i);
-    if (meet_wants(p, chosen, unmet & ~set)) return true;
-    chosen[i / 64] &= ~(UINT64_C(1) << i % 64);
-  }
+  const uint32_t rest = left & (left - 1);
+  return (extended(p, extra, lowest(left), &more) && with_extra(p, chosen, unmet, &more, rest, then)) ||
+         with_extra(p, chosen, unmet, extra, rest, then);
+}
+
+/* Declared property i meets `first`, and perhaps others. */
+static bool with_declared(struct open *p, uint64_t *chosen, uint32_t unmet, uint32_t first, size_t i,
+                          then_fn then) {
+  const struct tombola__object_shape *const shape = &p->o->shape;
+  const struct tombola__declared *const d = &shape->declared[i];
+  const uint32_t mine = wants_of_name(p->s, shape, unmet, d->name->text, d->name->length);
+  if (!(mine & first)) return false;
+  const uint32_t sure = met_anyway(p->s, shape, d->value, mine), may = mine & ~sure;
+  uint32_t set = may;
+  do {
+    if (spent(p)) return true;
+    const tombola__formula value = tombola__and2(p->s, d->value, value_of_wants(p->s, shape, set));
+    if ((set | sure) & first && tombola__sat(p->s, value)) {
+      tombola__set_bit(chosen, i);
+      if (then(p, chosen, unmet & ~(set | sure))) return true;
+      chosen[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+    set = (set - 1) & may;
+  } while (set != may && !p->s->status);
   return false;
+}
+
+static bool fits(const struct open *p, const uint64_t *chosen) {
+  uint64_t all[MOST_WORDS];
+  size_t count = p->at.count + p->chosen_extras;
+  for (size_t w = 0; w < p->o->words; w++)
+    all[w] = chosen[w] | p->needed[w];
+  close_asks(p, all, p->at.seen);
+  for (size_t w = 0; w < p->o->words; w++)
+    count += bits_in(all[w]);
+  return count <= p->o->shape.max;
 }
 
 /* Whether distinct properties can meet what is wanted, with all that is needed, within the size. */
 static bool meet_wants(struct open *p, uint64_t *chosen, uint32_t unmet) {
-  if (++p->tries > MOST_TRIES) {
-    p->s->shapes->inexact = true;
+  if (unmet == 0) return fits(p, chosen);
+  const struct extra none = {.names = p->o->shape.extra, .value = TOMBOLA__TRUE};
+  struct extra one;
+  if (p->extras > p->chosen_extras && extended(p, &none, lowest(unmet), &one) &&
+      with_extra(p, chosen, unmet, &one, unmet & (unmet - 1), meet_wants))
     return true;
+  for (size_t i = 0; i < p->o->shape.n_declared && !p->s->status; i++)
+    if (tombola__bit(p->alive, i) && !tombola__bit(chosen, i) &&
+        with_declared(p, chosen, unmet, unmet & -unmet, i, meet_wants))
+      return true;
+  return false;
+}
+
+bool tombola__wants_split(struct tombola__store *s, const struct tombola__object_shape *shape) {
+  const uint32_t all = all_wants(shape);
+  uint32_t open = 0;
+  for (uint32_t left = all; left; left &= left - 1) {
+    const struct tombola__key_group *const want = &shape->wants[lowest(left)];
+    if (want->value != TOMBOLA__TRUE &&
+        !tombola__lang_is_none(s, tombola__lang_and(s, shape->extra, want->keys)))
+      open |= left & -left;
   }
-  if (p->s->status) return false;
-  if (unmet == 0) {
-    uint64_t all[MOST_WORDS];
-    size_t count = p->at.count + p->chosen_extras;
-    for (size_t w = 0; w < p->o->words; w++)
-      all[w] = chosen[w] | p->needed[w];
-    close_asks(p, all, p->at.seen);
-    for (size_t w = 0; w < p->o->words; w++)
-      count += bits_in(all[w]);
-    return count <= p->o->shape.max;
+  size_t most = bits_in(open);
+  for (size_t i = 0; i < shape->n_declared && !s->status; i++) {
+    const struct tombola__declared *const d = &shape->declared[i];
+    const uint32_t mine = wants_of_name(s, shape, all, d->name->text, d->name->length);
+    const size_t n = bits_in(mine & ~met_anyway(s, shape, d->value, mine));
+    if (n > most) most = n;
   }
-  const uint32_t first = unmet & -unmet, others = unmet & ~first;
-  if (meet_set(p, chosen, unmet, first)) return true;
-  for (uint32_t more = others; more; more = (more - 1) & others)
-    if (meet_set(p, chosen, unmet, first | more)) return true;
+  if (most <= MOST_SPLIT) return true;
+  tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "alternatives",
+                      "a property that may meet more than %d conditions of which one must", MOST_SPLIT);
   return false;
 }
 
@@ -207,7 +282,7 @@ static bool completable(struct tombola__store *s, const struct tombola__object_s
   for (size_t w = 0; w < p.o->words; w++)
     alive += bits_in(p.alive[w]);
   if (at->count + alive + p.extras < p.o->shape.min) return false;
-  const uint32_t unmet = all_wants(p.o) & ~at->met;
+  const uint32_t unmet = all_wants(&p.o->shape) & ~at->met;
   if (unmet == 0) return true;
   uint64_t chosen[MOST_WORDS];
   memset(chosen, 0, p.o->words * sizeof *chosen);
@@ -281,7 +356,7 @@ static bool keep_alive(struct tombola__store *s, const struct tombola__object_st
   p.s = s;
   p.o = object_of(at);
   p.at = *at;
-  if (ordered(s) || all_wants(p.o) & ~at->met) return false;
+  if (ordered(s) || all_wants(&p.o->shape) & ~at->met) return false;
   find_alive(&p);
   for (size_t w = 0; w < p.o->words; w++)
     alive += bits_in(p.alive[w]);
@@ -307,23 +382,26 @@ static void keep_completable(struct tombola__store *s, const struct tombola__obj
     }
 }
 
+static bool completes(struct open *p, uint64_t *chosen, uint32_t unmet) {
+  (void)chosen;
+  uint64_t after[MOST_WORDS];
+  const uint32_t met = all_wants(&p->o->shape) & ~unmet;
+  const struct tombola__object_state next = behind(&p->at, TOMBOLA__MANY, met, after);
+  return completable(p->s, &next);
+}
+
 /* Whether some undeclared name can be completed, meeting some of what is wanted or nothing. */
 static bool extra_completable(struct tombola__store *s, const struct tombola__object_state *at) {
   const struct tombola__object *const o = object_of(at);
-  uint64_t after[MOST_WORDS];
-  struct tombola__object_state next = behind(at, TOMBOLA__MANY, 0, after);
-  if (completable(s, &next)) return true;
-  struct open p = {.s = s, .o = o, .extras = o->extra_count - at->extras};
-  const uint32_t unmet = all_wants(o) & ~at->met;
-  for (uint32_t set = unmet; set && !s->status; set = (set - 1) & unmet) {
-    if (++p.tries > MOST_TRIES) {
-      s->shapes->inexact = true;
-      return true;
-    }
-    next.met = at->met | set;
-    if (completable(s, &next) && extra_meets(&p, set, value_of_wants(s, &o->shape, set))) return true;
-  }
-  return false;
+  const uint32_t unmet = all_wants(&o->shape) & ~at->met;
+  const struct extra none = {.names = o->shape.extra, .value = TOMBOLA__TRUE};
+  struct open p;
+  p.s = s;
+  p.o = o;
+  p.at = *at;
+  p.extras = o->extra_count - at->extras;
+  p.tries = p.chosen_extras = 0;
+  return completes(&p, NULL, unmet) || (unmet && with_extra(&p, NULL, unmet, &none, unmet, completes));
 }
 
 bool tombola__object_names(struct tombola__store *s, const struct tombola__object_state *state,
@@ -360,7 +438,7 @@ bool tombola__object_may_end(struct tombola__store *s, const struct tombola__obj
   (void)s;
   const struct tombola__object *const o = object_of(state);
   const struct tombola__declared *const declared = o->shape.declared;
-  if (state->count < o->shape.min || state->count > o->shape.max || (all_wants(o) & ~state->met))
+  if (state->count < o->shape.min || state->count > o->shape.max || (all_wants(&o->shape) & ~state->met))
     return false;
   for (size_t w = 0; w < o->words; w++)
     if (o->required[w] & ~state->seen[w]) return false;
@@ -391,7 +469,8 @@ void tombola__object_ways(struct tombola__store *s, const struct tombola__object
   }
   const tombola__formula value = index == TOMBOLA__MANY ? tombola__group_value(s, &o->shape, name, length)
                                                         : o->shape.declared[index].value;
-  if (o->simple) {
+  /* In the declared order a name can leave out others, which a least number of properties may need. */
+  if (o->simple && !(ordered(s) && o->shape.min > o->n_required)) {
     visit(context, value, &nothing);
     return;
   }
@@ -399,20 +478,16 @@ void tombola__object_ways(struct tombola__store *s, const struct tombola__object
     name = o->shape.declared[index].name->text;
     length = o->shape.declared[index].name->length;
   }
-  const uint32_t unmet = all_wants(o) & ~state->met;
+  const uint32_t unmet = all_wants(&o->shape) & ~state->met;
   const uint32_t mine = wants_of_name(s, &o->shape, unmet, name, length);
-  if (bits_in(mine) > MOST_SPLIT) {
-    tombola__store_fail(s, TOMBOLA_OUT_OF_RANGE, "alternatives",
-                        "a property that may meet more than %d patterns of which one must", MOST_SPLIT);
-    return;
-  }
+  const uint32_t sure = met_anyway(s, &o->shape, value, mine), may = mine & ~sure;
   uint64_t after[MOST_WORDS];
-  uint32_t set = mine;
+  uint32_t set = may;
   do {
     const tombola__formula both = tombola__and2(s, value, value_of_wants(s, &o->shape, set));
-    const struct tombola__object_state next = behind(state, index, set, after);
-    if (!meets_more(s, &o->shape, both, mine & ~set) && tombola__sat(s, both) && completable(s, &next))
-      visit(context, both, &(struct tombola__object_way){set, NULL});
-    set = (set - 1) & mine;
-  } while (set != mine && !s->status);
+    const struct tombola__object_state next = behind(state, index, set | sure, after);
+    if (!meets_more(s, &o->shape, both, may & ~set) && tombola__sat(s, both) && completable(s, &next))
+      visit(context, both, &(struct tombola__object_way){set | sure, NULL});
+    set = (set - 1) & may;
+  } while (set != may && !s->status);
 }

@@ -140,6 +140,8 @@ struct tombola__array *tombola__array_complete(struct tombola__store *s, const s
 
 /* shape_object_ways.c, shape_array_ways.c: whether anything at all is of the shape. */
 bool tombola__object_can_be(struct tombola__store *s, const struct tombola__object *o);
+/* Whether few enough wants can be met or not by one property; else the store has failed. */
+bool tombola__wants_split(struct tombola__store *s, const struct tombola__object_shape *shape);
 bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array *a);
 
 /* shape_object_choices.c: the branches of o->conjunct, by o's declared properties; completed: `possible` is known, and

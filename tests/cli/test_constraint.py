@@ -85,6 +85,7 @@ class Answers(support.Case):
         bad = json.dumps({"properties": {"a": {"format": "no-such"}}})
         self.check_refused([*run, "-j", bad], 2, "--json-schema", "format", "/properties/a", "no-such")
         self.check_refused([*run, "-j", '{"type": 5}'], 2, "--json-schema", "type")
+        self.check_refused([*run, "-j", '{"items": 5}'], 2, "--json-schema: at /items: a schema must be")
         self.check_refused([*run, "-j", '{"format": "date-tim"}'], 2, "the format date-tim isn't known; did you mean date-time?")
         self.check_refused([*run, "-j", '{"format": "idn-email"}'], 2, "the format idn-email isn't known\n")
         self.check_refused([*run, "-j", '{"$ref": "#/definition/a", "$defs": {}, "definitions": {"a": {}}}'], 2,

@@ -107,12 +107,11 @@ static int shown(const char *text) {
 /* Of a long way only the beginning is told: what the reason says is worth more. */
 static void fail(struct tombola__compiler *c, const char *pointer, const char *keyword,
                  enum tombola_status status, const char *reason) {
-  const char *const what = keyword[0] ? keyword : "a schema", *const where =
-                                                                  pointer[0] ? pointer : "the root";
+  const char *const where = pointer[0] ? pointer : "the root";
   note(c, pointer, keyword, reason);
-  tombola__store_fail(c->s, status, pointer, "%.*s%s at %.*s%s: %s", shown(what), what,
-                      what[shown(what)] ? "..." : "", shown(where), where, where[shown(where)] ? "..." : "",
-                      reason);
+  tombola__store_fail(c->s, status, pointer, "%.*s%s%sat %.*s%s: %s", shown(keyword), keyword,
+                      keyword[shown(keyword)] ? "..." : "", keyword[0] ? " " : "", shown(where), where,
+                      where[shown(where)] ? "..." : "", reason);
 }
 
 void tombola__complain(struct tombola__compiler *c, const struct tombola__resource *resource,

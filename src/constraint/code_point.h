@@ -3,6 +3,7 @@
 #ifndef TOMBOLA_CODE_POINT_H
 #define TOMBOLA_CODE_POINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,15 @@ static inline size_t tombola__utf8_read(const char *text, size_t length, uint32_
     c = c << 6 | ((unsigned char)text[i] & 0x3Fu);
   *code_point = c;
   return n;
+}
+
+/* Whether it is one of the characters beyond ASCII that \s of a pattern means; `.` leaves two of them out. */
+static inline bool tombola__is_wide_space(uint32_t code_point) {
+  if (code_point < 0x1680) return code_point == 0xA0;
+  if (code_point - 0x2000u < 0x60u)
+    return code_point <= 0x200A || code_point == 0x2028 || code_point == 0x2029 || code_point == 0x202F ||
+           code_point == 0x205F;
+  return code_point == 0x1680 || code_point == 0x3000 || code_point == 0xFEFF;
 }
 
 static inline unsigned tombola__utf8_length(uint32_t code_point) {

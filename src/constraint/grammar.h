@@ -130,6 +130,8 @@ const struct tombola__text *tombola__mask_text(struct tombola_grammar *grammar, 
 void tombola__mask_texts_free(struct tombola_grammar *grammar);
 /* All plain tokens of these categories and at most so many characters; NULL: no memory. */
 const uint32_t *tombola__mask_base(struct tombola_grammar *grammar, uint32_t free, uint32_t length);
+/* How many tokens the groups of these categories have. */
+size_t tombola__covered(const tombola_trie *trie, uint32_t free);
 /* Whether taking free groups spares more than looking at the others costs. */
 bool tombola__is_worth_it(const tombola_trie *trie, uint32_t free);
 

@@ -236,8 +236,7 @@ static void take_plain(struct sink *sink, uint32_t length) {
     allow(sink, trie->long_ones[i].token);
 }
 
-/* How many tokens the groups of these categories have. */
-static size_t covered(const tombola_trie *trie, uint32_t free) {
+size_t tombola__covered(const tombola_trie *trie, uint32_t free) {
   size_t n = 0;
   for (size_t g = 0; g < trie->n_groups; g++)
     if (!(trie->groups[g].signature & ~free)) n += trie->groups[g].last - trie->groups[g].first;
@@ -246,7 +245,7 @@ static size_t covered(const tombola_trie *trie, uint32_t free) {
 
 /* A walk of all costs what can be read; taking groups pays off when it spares more than the groups' own beginnings. */
 bool tombola__is_worth_it(const tombola_trie *trie, uint32_t free) {
-  return covered(trie, free) > 8 * trie->n_groups;
+  return tombola__covered(trie, free) > 8 * trie->n_groups;
 }
 
 static void try_bytes(struct sink *sink, struct tombola__machine *m) {

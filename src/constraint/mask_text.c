@@ -35,6 +35,19 @@ static void add_group(uint32_t *words, const tombola_trie *trie, const struct to
     words[trie->plain[i].token / 32] |= (uint32_t)1 << trie->plain[i].token % 32;
 }
 
+/* The other way round, where few groups aren't free. */
+static void add_plain(uint32_t *words, const tombola_trie *trie, uint32_t length) {
+  const uint32_t shown = length < TOMBOLA__MASK_LENGTHS ? length : TOMBOLA__MASK_LENGTHS;
+  memcpy(words, tombola__plain_mask(trie, shown), trie->words * sizeof *words);
+  for (size_t i = 0; i < trie->n_long && trie->long_ones[i].characters <= length; i++)
+    words[trie->long_ones[i].token / 32] |= (uint32_t)1 << trie->long_ones[i].token % 32;
+}
+
+static void take_off_group(uint32_t *words, const tombola_trie *trie, const struct tombola__group *group) {
+  for (uint32_t i = group->first; i < group->last; i++)
+    words[trie->plain[i].token / 32] &= ~((uint32_t)1 << trie->plain[i].token % 32);
+}
+
 /* Words that the grammar keeps; NULL: no memory. */
 static uint32_t *new_words(struct tombola_grammar *grammar) {
   const size_t bytes = grammar->trie->words * sizeof(uint32_t);
@@ -64,8 +77,14 @@ const uint32_t *tombola__mask_base(struct tombola_grammar *grammar, uint32_t fre
   if (!base) return NULL;
   base->free = free;
   base->length = length;
-  for (size_t g = 0; g < trie->n_groups; g++)
-    if (!(trie->groups[g].signature & ~free)) add_group(base->words, trie, &trie->groups[g], length);
+  if (2 * tombola__covered(trie, free) > trie->n_plain) {
+    add_plain(base->words, trie, length);
+    for (size_t g = 0; g < trie->n_groups; g++)
+      if (trie->groups[g].signature & ~free) take_off_group(base->words, trie, &trie->groups[g]);
+  } else {
+    for (size_t g = 0; g < trie->n_groups; g++)
+      if (!(trie->groups[g].signature & ~free)) add_group(base->words, trie, &trie->groups[g], length);
+  }
   return base->words;
 }
 

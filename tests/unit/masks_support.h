@@ -35,14 +35,15 @@ static inline size_t check_mask(const char *schema, tombola_matcher *matcher, to
   return n;
 }
 
-/* Along tokens that may come, one byte of `text` in three of four. */
-static inline void walk(const char *schema, enum tombola_spelling spelling, const char *text,
-                        struct support_rng *rng) {
+/* Behind `start`, if that may come, along tokens that may come, one byte of `text` in three of four. */
+static inline void walk_source(const struct tombola_grammar_source *source, const char *start,
+                               const char *text, struct support_rng *rng) {
   static size_t allowed[SUPPORT_TOKENS];
-  struct tombola_grammar_source source = support_source(TOMBOLA_GRAMMAR_JSON_SCHEMA, schema);
-  source.spelling = spelling;
-  tombola_grammar *const g = support_grammar(&source, trie), *const plain = support_grammar(&source, NULL);
+  const char *const schema = source->text;
+  tombola_grammar *const g = support_grammar(source, trie), *const plain = support_grammar(source, NULL);
   tombola_matcher *const matcher = support_matcher(g), *const bytes = support_matcher(plain);
+  if (!tombola_matcher_accept_bytes(bytes, start, strlen(start), NULL, NULL))
+    assert_int_equal(tombola_matcher_accept_bytes(matcher, start, strlen(start), NULL, NULL), TOMBOLA_OK);
   for (size_t step = 0; step < 12; step++) {
     const size_t n = check_mask(schema, matcher, bytes, allowed);
     size_t token = allowed[support_below(rng, n)];
@@ -60,6 +61,13 @@ static inline void walk(const char *schema, enum tombola_spelling spelling, cons
   tombola_matcher_free(bytes);
   tombola_grammar_free(g);
   tombola_grammar_free(plain);
+}
+
+static inline void walk(const char *schema, enum tombola_spelling spelling, const char *text,
+                        struct support_rng *rng) {
+  struct tombola_grammar_source source = support_source(TOMBOLA_GRAMMAR_JSON_SCHEMA, schema);
+  source.spelling = spelling;
+  walk_source(&source, "", text, rng);
 }
 
 static inline void walk_all(const char *const *schemas, size_t n, const char *text, size_t rounds) {

@@ -193,6 +193,46 @@ static void test_freedom(void **state) {
   end(&s);
 }
 
+static bool is_one_of(uint32_t c, const uint32_t *of, size_t n) {
+  while (n > 0 && of[n - 1] != c)
+    n--;
+  return n > 0;
+}
+
+/* Whether a set without this code point, and a loop without it, is free for other ones. */
+static void test_spaces(void **state) {
+  (void)state;
+  static const uint32_t spaces[] = {0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004,
+                                    0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A, 0x2028,
+                                    0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF};
+  struct tombola__store s;
+  begin(&s, NULL);
+  for (uint32_t c = 0x7F; c <= 0x10FFFF; c += c < 0x30FF ? 1 : 0x100) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    const tombola__lang one = tombola__lang_or(&s, range(&s, 0, c - 1), range(&s, c + 1, 0x10FFFF));
+    const tombola__lang many = tombola__lang_repeat(&s, one, 0, UNBOUNDED);
+    const bool is_space = is_one_of(c, spaces, TOMBOLA__COUNT(spaces));
+    const struct tombola__freedom f = tombola__lang_freedom(&s, many);
+    assert_int_equal(f.length, UNBOUNDED);
+    assert_int_equal(f.others, c < 128 || is_space);
+    assert_int_equal(f.spaces, c < 128);
+    if (c % 16 != 15 && !is_space) continue;
+    const tombola__lang far = tombola__lang_concat(&s, text(&s, "ab"), TOMBOLA__LANG_ALL);
+    const tombola__lang loop =
+        tombola__lang_not(&s, tombola__lang_concat(&s, many, tombola__lang_concat(&s, range(&s, c, c), far)));
+    const struct tombola__freedom l = tombola__lang_freedom(&s, loop);
+    assert_int_equal(l.length, UNBOUNDED);
+    assert_int_equal(l.others, c < 128 || is_space);
+    assert_int_equal(l.spaces, c < 128);
+  }
+  for (uint32_t c = 0x7F; c < 0xC0; c++) { /* nothing below it */
+    const struct tombola__freedom f = tombola__lang_freedom(&s, range(&s, c, 0x10FFFF));
+    assert_int_equal(f.others, c <= 0x80);
+    assert_int_equal(f.spaces, c <= 0x80);
+  }
+  end(&s);
+}
+
 /* ---- failures ---- */
 
 static void test_limits(void **state) {
@@ -285,7 +325,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_laws),   cmocka_unit_test(test_code_points), cmocka_unit_test(test_dead_ends),
       cmocka_unit_test(test_texts),  cmocka_unit_test(test_counts),      cmocka_unit_test(test_freedom),
-      cmocka_unit_test(test_limits), cmocka_unit_test(test_depth),       cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_spaces), cmocka_unit_test(test_limits),      cmocka_unit_test(test_depth),
+      cmocka_unit_test(test_memory),
   };
   return cmocka_run_group_tests_name("lang", tests, NULL, NULL);
 }

@@ -262,11 +262,12 @@ static void check_count(struct tombola__store *s, const struct node *node) {
 
 static void check_freedom(struct pool *p, tombola__lang a) {
   const struct tombola__freedom f = tombola__lang_freedom(p->s, a);
-  uint32_t allowed[LETTERS + 2];
+  uint32_t allowed[LETTERS + 3];
   size_t n = 0;
   for (size_t i = 0; i < LETTERS; i++)
     if (points[i] < 128 ? f.ascii[points[i] / 32] >> points[i] % 32 & 1 : f.others) allowed[n++] = points[i];
   if (f.others) allowed[n++] = 0x1F600;
+  if (f.spaces) allowed[n++] = 0x2028;
   if (f.ascii[0] >> 10 & 1) allowed[n++] = '\n';
   if (!n) return;
   for (size_t i = 0; i < 20; i++) {

@@ -56,6 +56,9 @@ static void random_words(struct words *w, struct support_rng *rng, size_t count)
                                        "\xF0\x9F\x99\x82",
                                        "\xED\xA0\x80",
                                        "\xC0\x80",
+                                       "\xE2\x80\xA8",
+                                       "\xE2\x80\xA7",
+                                       "\xE2\x80",
                                        "}"};
   memset(w, 0, sizeof *w);
   while (w->count < count) {
@@ -159,8 +162,15 @@ static size_t characters_of(const char *bytes, size_t length, bool *other, bool 
   return n;
 }
 
+/* Whether there is a whole space beyond ASCII: of those of the pieces. */
+static bool has_space(const char *bytes, size_t length) {
+  for (size_t i = 0; i < length; i++)
+    if (bytes[i] == '\xE2' && i + 2 < length && bytes[i + 1] == '\x80' && bytes[i + 2] == '\xA8') return true;
+  return false;
+}
+
 static struct tombola__freedom freedom_of(bool other, const bool ascii[128]) {
-  struct tombola__freedom f = {.others = other, .length = TOMBOLA__LANG_UNBOUNDED};
+  struct tombola__freedom f = {.others = other, .spaces = other, .length = TOMBOLA__LANG_UNBOUNDED};
   for (size_t c = 0; c < 128; c++)
     if (ascii[c]) f.ascii[c / 32] |= (uint32_t)1 << c % 32;
   return f;
@@ -185,14 +195,17 @@ static void check_slices(const struct words *w, const tombola_trie *trie) {
       assert_true(trie->plain[i].characters <= group->most);
       assert_true(i == group->first || trie->plain[i - 1].characters <= trie->plain[i].characters);
       /* A set that lacks one of its characters doesn't cover it. */
-      struct tombola__freedom all = {{~0u, ~0u, ~0u, ~0u}, true, 9};
+      struct tombola__freedom all = {{~0u, ~0u, ~0u, ~0u}, true, true, 9};
       assert_int_equal(group->signature & ~tombola__free_categories(&all), 0);
       if (other) {
+        all.spaces = false;
+        assert_int_equal((group->signature & ~tombola__free_categories(&all)) != 0,
+                         has_space(w->bytes + w->offsets[token], w->offsets[token + 1] - w->offsets[token]));
         all.others = false;
         assert_int_not_equal(group->signature & ~tombola__free_categories(&all), 0);
       }
       for (size_t c = 0; c < 128; c++) {
-        struct tombola__freedom lacks = {{~0u, ~0u, ~0u, ~0u}, true, 9};
+        struct tombola__freedom lacks = {{~0u, ~0u, ~0u, ~0u}, true, true, 9};
         lacks.ascii[c / 32] &= ~((uint32_t)1 << c % 32);
         if (ascii[c]) assert_int_not_equal(group->signature & ~tombola__free_categories(&lacks), 0);
       }

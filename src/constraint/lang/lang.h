@@ -81,11 +81,12 @@ bool tombola__lang_enumerate(struct tombola__store *s, tombola__lang a, size_t m
                              void (*visit)(void *context, const char *text, size_t length), void *context);
 
 /* What may come next whatever it is: every text of at most `length` code points of the set `ascii` (bit c of the 128)
- * and, with `others`, of code points above 127, is the beginning of a text of the language. Never too much, sometimes
- * less than there is; `length` 0 when nothing is known, UNBOUNDED for any length. */
+ * and, with `others`, of code points above 127, is the beginning of a text of the language; but of spaces
+ * (tombola__is_wide_space) only with `spaces`. Never too much, sometimes less than there is; `length` 0 when nothing is
+ * known, UNBOUNDED for any length. */
 struct tombola__freedom {
   uint32_t ascii[4];
-  bool others;
+  bool others, spaces; /* spaces: not without others */
   uint32_t length;
 };
 struct tombola__freedom tombola__lang_freedom(struct tombola__store *s, tombola__lang a);

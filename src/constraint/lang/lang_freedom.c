@@ -3,6 +3,7 @@
  * term: where nothing is known the answer is "nothing", and "itself". */
 #include <string.h>
 
+#include "constraint/code_point.h"
 #include "constraint/lang/lang_terms.h"
 
 #define NONE      TOMBOLA__LANG_NONE
@@ -21,7 +22,7 @@ struct free {
 };
 
 static const struct free everything = {
-    {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, true, UNBOUNDED}, 0, true};
+    {{UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, true, true, UNBOUNDED}, 0, true};
 
 static uint32_t smaller(uint32_t a, uint32_t b) {
   return a < b ? a : b;
@@ -31,7 +32,7 @@ static uint32_t smaller(uint32_t a, uint32_t b) {
 
 /* How much a freedom is worth: letters, and lengths up to what tokens have. */
 static uint64_t worth(const struct tombola__freedom *f) {
-  uint64_t letters = f->others ? 128 : 0;
+  uint64_t letters = (f->others ? 128u : 0u) + (f->spaces ? 1u : 0u);
   for (size_t i = 0; i < 4; i++)
     for (uint32_t bits = f->ascii[i]; bits; bits &= bits - 1)
       letters++;
@@ -42,13 +43,23 @@ static struct tombola__freedom better(struct tombola__freedom a, struct tombola_
   return worth(&a) >= worth(&b) ? a : b;
 }
 
+/* The letters lo to hi aren't free. */
+static void leave_out(struct tombola__freedom *f, uint32_t lo, uint32_t hi) {
+  if (hi < 128 || lo > hi) return;
+  f->spaces = false;
+  for (uint32_t c = lo < 128 ? 128 : lo; f->others && c <= hi; c++)
+    f->others = tombola__is_wide_space(tombola__code_point(c));
+}
+
 static struct tombola__freedom of_set(const struct tombola__store *s, uint32_t number, uint32_t length) {
   const struct tombola__letters *const set = &tombola__terms(s)->sets[number];
-  struct tombola__freedom f = {.length = length};
+  struct tombola__freedom f = {.others = true, .spaces = true, .length = length};
+  uint32_t end = TOMBOLA__LAST_LETTER + 1; /* of what isn't known yet */
   for (size_t i = 0; i < 4; i++)
     f.ascii[i] = set->ascii[i];
-  const struct tombola__range last = set->ranges[set->n - 1];
-  f.others = last.lo <= 128 && last.hi == TOMBOLA__LAST_LETTER;
+  for (size_t i = set->n; i-- > 0 && end > 128 && f.others; end = set->ranges[i].lo)
+    leave_out(&f, set->ranges[i].hi + 1, end - 1);
+  if (f.others) leave_out(&f, 128, end - 1);
   return f;
 }
 
@@ -63,7 +74,7 @@ static bool loops(struct tombola__store *s, struct tombola__lang_state *state, t
 
 /* The letters that lead from a state to itself; length 0 when there are none that matter. */
 static struct tombola__freedom of_loop(struct tombola__store *s, tombola__lang a) {
-  struct tombola__freedom f = {.others = true, .length = 0};
+  struct tombola__freedom f = {.others = true, .spaces = true, .length = 0};
   if (tombola__term(s, a)->longest != UNBOUNDED) return f;
   struct tombola__lang_state *const state = tombola__lang_state(s, a);
   if (!state || !loops(s, state, a)) return f;
@@ -72,7 +83,7 @@ static struct tombola__freedom of_loop(struct tombola__store *s, tombola__lang a
     const bool stays = tombola__lang_next(s, state, a, p->class_at[i]) == a;
     for (uint32_t c = p->start[i]; stays && c < 128 && c <= tombola__partition_end(p, i); c++)
       f.ascii[c / 32] |= UINT32_C(1) << c % 32;
-    if (!stays && tombola__partition_end(p, i) >= 128) f.others = false;
+    if (!stays) leave_out(&f, p->start[i], tombola__partition_end(p, i));
     if (stays) f.length = UNBOUNDED;
   }
   if (s->status) f.length = 0;
@@ -190,6 +201,7 @@ static struct tombola__freedom joined(struct tombola__freedom a, struct tombola_
   for (size_t i = 0; i < 4; i++)
     a.ascii[i] = both ? a.ascii[i] & b.ascii[i] : a.ascii[i] | b.ascii[i];
   a.others = both ? a.others && b.others : a.others || b.others;
+  a.spaces = a.others;
   return a;
 }
 
@@ -205,6 +217,7 @@ static struct tombola__freedom alphabet(const struct tombola__store *s, tombola_
   case TOMBOLA__TERM_SET:
     memcpy(f.ascii, tombola__terms(s)->sets[t->a].ascii, sizeof f.ascii);
     f.others = tombola__terms(s)->sets[t->a].ranges[tombola__terms(s)->sets[t->a].n - 1].hi >= 128;
+    f.spaces = f.others;
     break;
   case TOMBOLA__TERM_CONCAT: f = joined(alphabet(s, t->a, budget), alphabet(s, t->b, budget), false); break;
   case TOMBOLA__TERM_CHOICE: return everything.what;

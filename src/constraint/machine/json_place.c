@@ -24,7 +24,7 @@ bool tombola__json_in_escape(struct tombola__machine *m, const struct tombola__t
   if (t->kind != TOMBOLA__JSON_STRING && t->kind != TOMBOLA__JSON_KEY) return false;
   if (t->phase != TOMBOLA__JSON_ESCAPE || t->a == TOMBOLA__LANG_NONE) return false;
   const struct tombola__freedom f = tombola__lang_freedom(tombola__machine_store(m), t->a);
-  return f.length > length && f.others && !~(f.ascii[0] & f.ascii[1] & f.ascii[2] & f.ascii[3]);
+  return f.length > length && f.others && f.spaces && !~(f.ascii[0] & f.ascii[1] & f.ascii[2] & f.ascii[3]);
 }
 
 bool tombola__json_taken(const struct tombola__machine *m, const struct tombola__thread *t, const void **at,

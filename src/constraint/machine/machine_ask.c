@@ -94,7 +94,7 @@ static unsigned bits(uint32_t word) {
 /* Which of two says more: the set counts first, as nearly every token is a short one. */
 static uint64_t worth(const struct tombola__freedom *f) {
   const unsigned ascii = bits(f->ascii[0]) + bits(f->ascii[1]) + bits(f->ascii[2]) + bits(f->ascii[3]);
-  return (uint64_t)ascii << 33 | (uint64_t)f->others << 32 | f->length;
+  return (uint64_t)ascii << 34 | (uint64_t)f->others << 33 | (uint64_t)f->spaces << 32 | f->length;
 }
 
 bool tombola__machine_freedom(struct tombola__machine *m, struct tombola__freedom *out) {

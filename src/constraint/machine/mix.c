@@ -234,14 +234,14 @@ static bool begins_with(struct tombola__store *s, const struct tombola__program 
 
 static void set_freedom(struct tombola__mix *mix) {
   struct tombola__freedom *const f = &mix->freedom;
-  *f = (struct tombola__freedom){{~0u, ~0u, ~0u, ~0u}, true, TOMBOLA__LANG_UNBOUNDED};
+  *f = (struct tombola__freedom){{~0u, ~0u, ~0u, ~0u}, true, true, TOMBOLA__LANG_UNBOUNDED};
   for (size_t i = 0; i < (mix->prelude ? 2 : mix->n); i++) {
     const struct tombola_bytes t = mix->prelude ? (struct tombola_bytes){&"{["[i], 1} : mix->parts[i].trigger;
     const uint8_t last = (uint8_t)t.data[t.length - 1];
     if (last < 0x80)
       f->ascii[last / 32] &= ~(1u << last % 32);
     else
-      f->others = false;
+      f->others = f->spaces = false;
   }
 }
 

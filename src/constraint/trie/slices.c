@@ -9,8 +9,8 @@
 
 #include "constraint/code_point.h"
 
-/* The categories of ASCII characters; those beyond ASCII have one of their own, the highest. Characters that patterns
- * and triggers tell apart are apart. */
+/* The categories of ASCII characters; those beyond ASCII have one of their own, and spaces among them another one too,
+ * the highest. Characters that patterns and triggers tell apart are apart. */
 static const char *const categories[] = {
     "abcdef",     "ghijklmnopqrstuvwxyz",
     "ABCDEF",     "GHIJKLMNOPQRSTUVWXYZ",
@@ -25,14 +25,15 @@ static const char *const categories[] = {
 };
 
 #define OTHERS    ((uint32_t)1 << TOMBOLA__COUNT(categories))
-#define NOT_PLAIN (2 * OTHERS)
+#define SPACES    (2 * OTHERS)
+#define NOT_PLAIN (4 * OTHERS)
 
 uint32_t tombola__all_categories(void) {
-  return 2 * OTHERS - 1;
+  return NOT_PLAIN - 1;
 }
 
 uint32_t tombola__free_categories(const struct tombola__freedom *freedom) {
-  uint32_t found = freedom->others ? OTHERS : 0;
+  uint32_t found = (freedom->others ? OTHERS : 0) | (freedom->spaces ? SPACES : 0);
   for (size_t i = 0; i < TOMBOLA__COUNT(categories); i++) {
     const char *c = categories[i];
     while (*c && freedom->ascii[(uint8_t)*c / 32] >> ((uint8_t)*c % 32) & 1)
@@ -43,7 +44,7 @@ uint32_t tombola__free_categories(const struct tombola__freedom *freedom) {
 }
 
 uint32_t tombola__met_categories(const struct tombola__freedom *letters) {
-  uint32_t found = letters->others ? OTHERS : 0;
+  uint32_t found = (letters->others ? OTHERS : 0) | (letters->spaces ? SPACES : 0);
   for (size_t i = 0; i < TOMBOLA__COUNT(categories); i++)
     for (const char *c = categories[i]; *c; c++)
       if (letters->ascii[(uint8_t)*c / 32] >> ((uint8_t)*c % 32) & 1) found |= (uint32_t)1 << i;
@@ -59,11 +60,22 @@ static void category_table(uint32_t table[256]) {
       table[(uint8_t)*c] = (uint32_t)1 << i;
 }
 
-/* The number of characters, the last one perhaps cut; 0 when one is ill-formed. */
-static uint32_t characters_of(const char *bytes, size_t length) {
+/* Whether a well-formed character, perhaps cut, is a space beyond ASCII. One that is cut isn't: it can be completed to a
+ * character that is none. */
+static bool is_space(const char *bytes, size_t size) {
+  const unsigned lead = (unsigned char)bytes[0];
+  uint32_t c;
+  if (lead - 0xE1u > 2 && lead != 0xC2 && lead != 0xEF) return false;
+  return tombola__utf8_read(bytes, size, &c) && tombola__is_wide_space(c);
+}
+
+/* The number of characters, the last one perhaps cut; 0 when one is ill-formed. Adds to the categories. */
+static uint32_t characters_of(const char *bytes, size_t length, uint32_t *found) {
   uint32_t n = 0;
-  for (size_t i = 0, step; i < length; i += step, n++)
+  for (size_t i = 0, step; i < length; i += step, n++) {
     if ((step = tombola__utf8_size(bytes + i, length - i)) == 0) return 0;
+    if (is_space(bytes + i, step)) *found |= SPACES;
+  }
   return n;
 }
 
@@ -74,7 +86,9 @@ static uint32_t plain_token(const uint32_t table[256], const char *bytes, size_t
   for (size_t i = 0; i < length; i += 8)
     for (size_t k = i; k < i + 8; k++) /* beyond the end the last one again: no branch for each length */
       found |= table[(uint8_t)bytes[k < length ? k : length - 1]];
-  *characters = found & NOT_PLAIN ? 0 : found & OTHERS ? characters_of(bytes, length) : (uint32_t)length;
+  *characters = 0;
+  if (!(found & NOT_PLAIN))
+    *characters = found & OTHERS ? characters_of(bytes, length, &found) : (uint32_t)length;
   return found;
 }
 

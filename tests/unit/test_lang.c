@@ -187,6 +187,12 @@ static void test_freedom(void **state) {
   f = tombola__lang_freedom(
       &s, tombola__lang_and(&s, tombola__lang_not(&s, text(&s, "name")), tombola__lang_length(&s, 0, 4)));
   assert_true(f.length < 4); /* n-a-m isn't free to go on with an e */
+  /* What can be empty may be passed over. */
+  f = tombola__lang_freedom(
+      &s, tombola__lang_concat(&s, tombola__lang_repeat(&s, text(&s, "/"), 0, 1),
+                               tombola__lang_repeat(&s, range(&s, 'a', 'z'), 1, UNBOUNDED)));
+  assert_int_equal(f.length, UNBOUNDED);
+  assert_int_equal(f.ascii[3], 0x7FFFFFE);
   assert_int_equal(tombola__lang_freedom(&s, TOMBOLA__LANG_ALL).length, UNBOUNDED);
   assert_int_equal(tombola__lang_freedom(&s, TOMBOLA__LANG_NONE).length, 0);
   assert_int_equal(tombola__lang_freedom(&s, TOMBOLA__LANG_EMPTY).length, 0);

@@ -12,6 +12,8 @@
 #define UNBOUNDED TOMBOLA__LANG_UNBOUNDED
 
 #define MOST_STATES 128 /* that are looked at for a reach */
+#define MOST_HEADS  8   /* that are looked at for a freedom, where they can be empty */
+#define MOST_DEEP   4   /* so many terms within each other at most */
 
 /* The letters and lengths that are free, and what ends such a text: from behind each of them some text of `tail` letters
  * ends it; with `endless`, of every larger number too. */
@@ -147,6 +149,21 @@ static struct tombola__freedom of_and(struct tombola__store *s, const struct tom
   return f.what;
 }
 
+static struct tombola__freedom freedom(struct tombola__store *s, tombola__lang a);
+
+/* What is free in front, and, where that can be empty, behind it; there not within much else, as terms are shared. */
+static struct tombola__freedom of_concat(struct tombola__store *s, tombola__lang a) {
+  tombola__lang rest;
+  tombola__lang head = head_of(s, a, &rest);
+  struct tombola__freedom f = freedom(s, head);
+  const unsigned most = tombola__terms(s)->depth <= MOST_DEEP ? MOST_HEADS : 0;
+  for (unsigned i = 0; i < most && rest != EMPTY && tombola__nullable(s, head); i++) {
+    head = head_of(s, rest, &rest);
+    f = better(f, freedom(s, head));
+  }
+  return f;
+}
+
 static struct tombola__freedom freedom(struct tombola__store *s, tombola__lang a) {
   const struct tombola__freedom nothing = {.length = 0};
   struct tombola__freedom f = nothing;
@@ -162,7 +179,7 @@ static struct tombola__freedom freedom(struct tombola__store *s, tombola__lang a
   case TOMBOLA__TERM_EMPTY:
   case TOMBOLA__TERM_CHOICE: break;
   case TOMBOLA__TERM_SET: f = of_set(s, t.a, 1); break;
-  case TOMBOLA__TERM_CONCAT: f = freedom(s, t.a); break;
+  case TOMBOLA__TERM_CONCAT: f = of_concat(s, a); break;
   case TOMBOLA__TERM_OR:
     for (size_t i = 0; i < t.b; i++)
       f = better(f, freedom(s, t.list[i]));

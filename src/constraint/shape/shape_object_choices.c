@@ -11,17 +11,6 @@
 #define MOST_WORDS   1026 /* of bits of declared properties */
 #define MOST_ALIVE   ((TOMBOLA__MOST_ALTERNATIVES + 63) / 64)
 
-static const struct tombola__object *object_of(const struct tombola__object_state *at) {
-  return (const struct tombola__object *)(const void *)at->shape;
-}
-
-static unsigned lowest(uint64_t word) {
-  unsigned n = 0;
-  while (!(word >> n & 1))
-    n++;
-  return n;
-}
-
 /* ---- making branches ---- */
 
 struct making {
@@ -247,7 +236,7 @@ struct search {
 
 /* Whether a property can be what the object and all that is chosen want of it. */
 static bool can_have(struct search *p, const struct tombola__branch *also, size_t index) {
-  const struct tombola__object *const o = object_of(p->at);
+  const struct tombola__object *const o = tombola__object_of(p->at);
   const struct tombola__declared *const d = &o->shape.declared[index];
   bool required = d->required || tombola__bit(also->required, index), shared = false;
   for (size_t i = 0; i < p->n; i++) {
@@ -266,7 +255,7 @@ static bool fits(struct search *p, const struct tombola__branch *b) {
   const size_t words = tombola__seen_words(p->at->shape);
   for (size_t w = 0; w < words; w++)
     for (uint64_t left = b->named[w] & ~p->at->seen[w]; left; left &= left - 1)
-      if (!can_have(p, b, w * 64 + lowest(left))) return false;
+      if (!can_have(p, b, w * 64 + tombola__lowest(left))) return false;
   return true;
 }
 
@@ -297,7 +286,7 @@ static size_t group_end(const struct tombola__object_shape *shape, size_t first)
 static bool group_can_be(struct tombola__store *s, const struct tombola__object_state *at, size_t first,
                          size_t end) {
   /* Branches that can't be by themselves are left out of a completed shape. */
-  if (at->shape->choices[first].alone && object_of(at)->possible) return true;
+  if (at->shape->choices[first].alone && tombola__object_of(at)->possible) return true;
   struct search p;
   p.s = s;
   p.at = at;
@@ -470,7 +459,7 @@ void tombola__choices_names(struct tombola__store *s, const struct tombola__obje
       if (!shape->choices[i].alone && is_open(at, &shape->choices[i])) together |= shape->choices[i].named[w];
     for (uint64_t left = names[w] & together; left && !s->status; left &= left - 1) {
       bool any = false;
-      tombola__choices_ways(s, at, (uint32_t)(w * 64 + lowest(left)), note, &any);
+      tombola__choices_ways(s, at, (uint32_t)(w * 64 + tombola__lowest(left)), note, &any);
       if (!any) names[w] &= ~(left & -left);
     }
   }

@@ -21,20 +21,9 @@ struct open {
   uint64_t needed[MOST_WORDS]; /* of them, those that must */
 };
 
-static const struct tombola__object *object_of(const struct tombola__object_state *state) {
-  return (const struct tombola__object *)(const void *)state->shape;
-}
-
 static size_t bits_in(uint64_t word) {
   size_t n = 0;
   for (; word; word &= word - 1)
-    n++;
-  return n;
-}
-
-static unsigned lowest(uint64_t word) {
-  unsigned n = 0;
-  while (!(word >> n & 1))
     n++;
   return n;
 }
@@ -65,7 +54,7 @@ static void find_alive(struct open *p) {
     uint64_t word = o->possible[w] & ~p->at.seen[w];
     if (ordered(p->s))
       for (uint64_t left = word & ~o->unordered[w]; left; left &= left - 1) {
-        const unsigned bit = lowest(left);
+        const unsigned bit = tombola__lowest(left);
         if (over || declared[w * 64 + bit].order < p->at.last_order) word &= ~(UINT64_C(1) << bit);
       }
     p->alive[w] = word;
@@ -119,7 +108,7 @@ static tombola__formula value_of_wants(struct tombola__store *s, const struct to
                                        uint32_t set) {
   tombola__formula value = TOMBOLA__TRUE;
   for (; set; set &= set - 1)
-    value = tombola__and2(s, value, shape->wants[lowest(set)].value);
+    value = tombola__and2(s, value, shape->wants[tombola__lowest(set)].value);
   return value;
 }
 
@@ -128,7 +117,7 @@ static uint32_t wants_of_name(struct tombola__store *s, const struct tombola__ob
                               uint32_t set, const char *name, size_t length) {
   uint32_t out = 0;
   for (; set; set &= set - 1)
-    if (tombola__lang_matches(s, shape->wants[lowest(set)].keys, name, length)) out |= set & -set;
+    if (tombola__lang_matches(s, shape->wants[tombola__lowest(set)].keys, name, length)) out |= set & -set;
   return out;
 }
 
@@ -138,7 +127,7 @@ static uint32_t met_anyway(struct tombola__store *s, const struct tombola__objec
   uint32_t out = 0;
   value = tombola__and2(s, value, TOMBOLA__TRUE); /* as every AND is made: seen through, if it is LATER */
   for (; set; set &= set - 1)
-    if (tombola__and2(s, value, shape->wants[lowest(set)].value) == value) out |= set & -set;
+    if (tombola__and2(s, value, shape->wants[tombola__lowest(set)].value) == value) out |= set & -set;
   return out;
 }
 
@@ -174,7 +163,7 @@ static bool extended(struct open *p, const struct extra *extra, unsigned i, stru
 static bool is_largest(struct open *p, const struct extra *extra, uint32_t unmet) {
   struct extra larger;
   for (uint32_t others = unmet & ~extra->set; others; others &= others - 1)
-    if (extended(p, extra, lowest(others), &larger)) return false;
+    if (extended(p, extra, tombola__lowest(others), &larger)) return false;
   return true;
 }
 
@@ -193,7 +182,8 @@ static bool with_extra(struct open *p, uint64_t *chosen, uint32_t unmet, const s
     return can;
   }
   const uint32_t rest = left & (left - 1);
-  return (extended(p, extra, lowest(left), &more) && with_extra(p, chosen, unmet, &more, rest, then)) ||
+  return (extended(p, extra, tombola__lowest(left), &more) &&
+          with_extra(p, chosen, unmet, &more, rest, then)) ||
          with_extra(p, chosen, unmet, extra, rest, then);
 }
 
@@ -235,7 +225,7 @@ static bool meet_wants(struct open *p, uint64_t *chosen, uint32_t unmet) {
   if (unmet == 0) return fits(p, chosen);
   const struct extra none = {.names = p->o->shape.extra, .value = TOMBOLA__TRUE};
   struct extra one;
-  if (p->extras > p->chosen_extras && extended(p, &none, lowest(unmet), &one) &&
+  if (p->extras > p->chosen_extras && extended(p, &none, tombola__lowest(unmet), &one) &&
       with_extra(p, chosen, unmet, &one, unmet & (unmet - 1), meet_wants))
     return true;
   for (size_t i = 0; i < p->o->shape.n_declared && !p->s->status; i++)
@@ -249,7 +239,7 @@ bool tombola__wants_split(struct tombola__store *s, const struct tombola__object
   const uint32_t all = all_wants(shape);
   uint32_t open = 0;
   for (uint32_t left = all; left; left &= left - 1) {
-    const struct tombola__key_group *const want = &shape->wants[lowest(left)];
+    const struct tombola__key_group *const want = &shape->wants[tombola__lowest(left)];
     if (want->value != TOMBOLA__TRUE &&
         !tombola__lang_is_none(s, tombola__lang_and(s, shape->extra, want->keys)))
       open |= left & -left;
@@ -272,7 +262,7 @@ bool tombola__wants_split(struct tombola__store *s, const struct tombola__object
 static bool completable(struct tombola__store *s, const struct tombola__object_state *at) {
   struct open p;
   p.s = s;
-  p.o = object_of(at);
+  p.o = tombola__object_of(at);
   p.at = *at;
   p.tries = p.chosen_extras = 0;
   p.extras = p.o->extra_count > at->extras ? p.o->extra_count - at->extras : 0;
@@ -298,7 +288,7 @@ bool tombola__object_can_be(struct tombola__store *s, const struct tombola__obje
 /* The place behind the property: `after` is where its bits go. */
 static struct tombola__object_state behind(const struct tombola__object_state *at, uint32_t index,
                                            uint32_t met, uint64_t *after) {
-  const struct tombola__object *const o = object_of(at);
+  const struct tombola__object *const o = tombola__object_of(at);
   struct tombola__object_state next = *at;
   if (o->words) memcpy(after, at->seen, o->words * sizeof *after);
   next.seen = after;
@@ -324,12 +314,12 @@ static bool keep_order(const struct tombola__object *o, const struct tombola__ob
   uint32_t first = TOMBOLA__MANY; /* the first required one that isn't there */
   for (size_t w = 0; w < o->words; w++)
     for (uint64_t left = o->required[w] & ~at->seen[w] & ~o->unordered[w]; left; left &= left - 1) {
-      const uint32_t order = declared[w * 64 + lowest(left)].order;
+      const uint32_t order = declared[w * 64 + tombola__lowest(left)].order;
       if (order < first) first = order;
     }
   for (size_t w = 0; w < o->words; w++)
     for (uint64_t left = names[w]; left; left &= left - 1) {
-      const unsigned bit = lowest(left);
+      const unsigned bit = tombola__lowest(left);
       const uint32_t order = declared[w * 64 + bit].order;
       const bool good = order == TOMBOLA__MANY ? first == TOMBOLA__MANY
                                                : !over && order >= at->last_order && order <= first;
@@ -354,7 +344,7 @@ static bool keep_alive(struct tombola__store *s, const struct tombola__object_st
   struct open p;
   size_t needed, alive = 0;
   p.s = s;
-  p.o = object_of(at);
+  p.o = tombola__object_of(at);
   p.at = *at;
   if (ordered(s) || all_wants(&p.o->shape) & ~at->met) return false;
   find_alive(&p);
@@ -370,11 +360,11 @@ static bool keep_alive(struct tombola__store *s, const struct tombola__object_st
 /* Clears the names after which the object can't be completed. */
 static void keep_completable(struct tombola__store *s, const struct tombola__object_state *at,
                              uint64_t *names) {
-  const struct tombola__object *const o = object_of(at);
+  const struct tombola__object *const o = tombola__object_of(at);
   if (keep_alive(s, at, names)) return;
   for (size_t w = 0; w < o->words; w++)
     for (uint64_t left = names[w]; left && !s->status; left &= left - 1) {
-      const unsigned bit = lowest(left);
+      const unsigned bit = tombola__lowest(left);
       const struct tombola__name *const name = o->shape.declared[w * 64 + bit].name;
       struct found found = {false};
       tombola__object_ways(s, at, (uint32_t)(w * 64 + bit), name->text, name->length, note, &found);
@@ -392,7 +382,7 @@ static bool completes(struct open *p, uint64_t *chosen, uint32_t unmet) {
 
 /* Whether some undeclared name can be completed, meeting some of what is wanted or nothing. */
 static bool extra_completable(struct tombola__store *s, const struct tombola__object_state *at) {
-  const struct tombola__object *const o = object_of(at);
+  const struct tombola__object *const o = tombola__object_of(at);
   const uint32_t unmet = all_wants(&o->shape) & ~at->met;
   const struct extra none = {.names = o->shape.extra, .value = TOMBOLA__TRUE};
   struct open p;
@@ -406,7 +396,7 @@ static bool extra_completable(struct tombola__store *s, const struct tombola__ob
 
 bool tombola__object_names(struct tombola__store *s, const struct tombola__object_state *state,
                            uint64_t *names, bool *extra) {
-  const struct tombola__object *const o = object_of(state);
+  const struct tombola__object *const o = tombola__object_of(state);
   uint64_t any = 0;
   *extra = state->extras < o->extra_count;
   for (size_t w = 0; w < o->words; w++)
@@ -436,7 +426,7 @@ bool tombola__object_names(struct tombola__store *s, const struct tombola__objec
 
 bool tombola__object_may_end(struct tombola__store *s, const struct tombola__object_state *state) {
   (void)s;
-  const struct tombola__object *const o = object_of(state);
+  const struct tombola__object *const o = tombola__object_of(state);
   const struct tombola__declared *const declared = o->shape.declared;
   if (state->count < o->shape.min || state->count > o->shape.max || (all_wants(&o->shape) & ~state->met))
     return false;
@@ -455,13 +445,13 @@ bool tombola__object_may_end(struct tombola__store *s, const struct tombola__obj
 static bool meets_more(struct tombola__store *s, const struct tombola__object_shape *shape,
                        tombola__formula value, uint32_t others) {
   for (; others; others &= others - 1)
-    if (tombola__and2(s, value, shape->wants[lowest(others)].value) == value) return true;
+    if (tombola__and2(s, value, shape->wants[tombola__lowest(others)].value) == value) return true;
   return false;
 }
 
 void tombola__object_ways(struct tombola__store *s, const struct tombola__object_state *state, uint32_t index,
                           const char *name, size_t length, tombola__way_fn visit, void *context) {
-  const struct tombola__object *const o = object_of(state);
+  const struct tombola__object *const o = tombola__object_of(state);
   const struct tombola__object_way nothing = {0, NULL};
   if (o->shape.n_choices && index != TOMBOLA__MANY) {
     tombola__choices_ways(s, state, index, visit, context);

@@ -97,6 +97,10 @@ struct tombola__object {
   bool exact;
 };
 
+static inline const struct tombola__object *tombola__object_of(const struct tombola__object_state *at) {
+  return (const struct tombola__object *)(const void *)at->shape;
+}
+
 struct tombola__array {
   struct tombola__array_shape shape;
   bool exact;
@@ -171,6 +175,14 @@ tombola__formula tombola__group_value(struct tombola__store *s, const struct tom
 /* Undeclared names of `names` whose groups, together with `value`, can be satisfied. */
 tombola__lang tombola__possible_names(struct tombola__store *s, const struct tombola__object_shape *shape,
                                       tombola__lang names, tombola__formula value);
+
+/* `word` isn't 0. */
+static inline unsigned tombola__lowest(uint64_t word) {
+  unsigned n = 0;
+  while (!(word >> n & 1))
+    n++;
+  return n;
+}
 
 static inline bool tombola__bit(const uint64_t *bits, size_t i) {
   return bits[i / 64] >> i % 64 & 1;

@@ -111,6 +111,7 @@ PENALTIES = ["--repeat-penalty", "1.02", "--presence-penalty", "0.05", "--freque
 MODES = [["--greedy"], ["--temperature", "0.6"], ["--temperature", "0.5", *PENALTIES], ["--greedy", "--prompt-lookup"],
          ["--temperature", "0.7", "--top-p", "0.9", "--prompt-lookup"], ["--greedy", *PENALTIES, "--prompt-lookup"]]
 SPACES = ["none", "1", "2"]
+CUT = 3  # the status of a program whose answer a limit has cut
 
 
 def strict(answer):
@@ -146,9 +147,12 @@ def generate(folder, model, number, index):
         [PROGRAM, "run", "-m", model, "-t", "1", "-p", question + " Answer with JSON.", "-n", str(MOST_TOKENS),
          "--seed", str(number + 1), "--json", "--json-schema", path, "--json-whitespace", spaces, *mode],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if result.returncode != 0:
+    if result.returncode not in (0, CUT):
         raise SystemExit(f"{schema}, {mode}: {result.stderr.decode()}")
-    return path, mode, spaces, json.loads(result.stdout)
+    answer = json.loads(result.stdout)
+    if (result.returncode == CUT) != (answer["stop_reason"] == "max_tokens"):
+        raise SystemExit(f"{schema}, {mode}: status {result.returncode}, ended by {answer['stop_reason']}")
+    return path, mode, spaces, answer
 
 
 def main():

@@ -29,8 +29,7 @@ int main(int argc, char **argv) {
   static const char alphabet[] = "<>/thinkstop\n\r\xe4\xb8\xad\xf0\x9f\x80\xc3\xa9"
                                  "ab \x01\x02\x03\x04";
   uint8_t data[LONGEST];
-  const char *longer = getenv("TOMBOLA_TEST_LONG");
-  size_t runs = (longer && *longer ? (size_t)20 : (size_t)1) * FUZZ_RUNS;
+  size_t runs = (support_long() ? (size_t)20 : (size_t)1) * FUZZ_RUNS;
   struct support_rng rng = support_rng(90);
   for (int i = 1; i < argc; i++)
     if (replay(argv[i])) return 1;

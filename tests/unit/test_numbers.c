@@ -410,8 +410,7 @@ static bool try_texts(struct trial *t, char *text, size_t length, size_t most) {
 static void every_short_text(void **state) {
   (void)state;
   struct support_rng rng = support_rng(1);
-  const char *const long_test = getenv("TOMBOLA_TEST_LONG");
-  const size_t trials = long_test && *long_test == '1' ? 2000 : 60;
+  const size_t trials = support_long() ? 2000 : 60;
   size_t empty = 0, texts = 0;
   for (size_t i = 0; i < trials; i++) {
     struct rule pool[64];

@@ -163,8 +163,7 @@ static void try_texts(struct trial *t, char *text, size_t length) {
 static void every_beginning(void **state) {
   (void)state;
   struct support_rng rng = support_rng(7);
-  const char *const long_test = getenv("TOMBOLA_TEST_LONG");
-  const size_t trials = long_test && *long_test == '1' ? 1000 : 25;
+  const size_t trials = support_long() ? 1000 : 25;
   write_texts();
   store.spelling = TOMBOLA_SPELLING_PLAIN;
   for (size_t i = 0; i < trials; i++) {

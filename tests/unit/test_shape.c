@@ -134,8 +134,7 @@ static bool check_tree(struct check *c, const struct tree *tree) {
 }
 
 static size_t random_trees(void) {
-  const char *const text = getenv("TOMBOLA_TEST_LONG");
-  return text && *text ? 6000 : 400;
+  return support_long() ? 6000 : 400;
 }
 
 static void test_random(void **state) {

@@ -180,8 +180,7 @@ static void conditions_are_exact(void **state) {
   (void)state;
   static struct world w;
   struct support_rng rng = support_rng(6);
-  const char *const more = getenv("TOMBOLA_TEST_LONG");
-  const size_t worlds = more && *more ? 3000 : 300;
+  const size_t worlds = support_long() ? 3000 : 60;
   size_t none = 0, together = 0;
   for (size_t i = 0; i < worlds; i++) {
     make_world(&w, &rng);

@@ -236,6 +236,12 @@ static void test_spaces(void **state) {
     assert_int_equal(f.others, c <= 0x80);
     assert_int_equal(f.spaces, c <= 0x80);
   }
+  for (uint32_t c = 0; c <= 0x81; c++) { /* nothing above it, and the whole alphabet */
+    const struct tombola__freedom below = tombola__lang_freedom(&s, range(&s, 0, c));
+    assert_false(below.others || below.spaces);
+    const struct tombola__freedom all = tombola__lang_freedom(&s, range(&s, c, 0x10FFFF));
+    assert_int_equal(all.others && all.spaces, c <= 0x80);
+  }
   end(&s);
 }
 

@@ -61,7 +61,7 @@ static struct tombola__freedom of_set(const struct tombola__store *s, uint32_t n
     f.ascii[i] = set->ascii[i];
   for (size_t i = set->n; i-- > 0 && end > 128 && f.others; end = set->ranges[i].lo)
     leave_out(&f, set->ranges[i].hi + 1, end - 1);
-  if (f.others) leave_out(&f, 128, end - 1);
+  if (end > 128) leave_out(&f, 128, end - 1);
   return f;
 }
 

@@ -18,6 +18,19 @@ static inline void open_store(enum tombola_whitespace whitespace, size_t most) {
   store.whitespace_max = most;
 }
 
+/* Around a test of its own store. */
+static inline int open_one(void **state) {
+  (void)state;
+  open_store(TOMBOLA_WHITESPACE_NONE, 0);
+  return 0;
+}
+
+static inline int close_one(void **state) {
+  (void)state;
+  tombola__store_free(&store);
+  return 0;
+}
+
 static inline void well(void) {
   if (store.status) fail_msg("%s", store.error.message);
 }

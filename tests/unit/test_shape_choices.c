@@ -10,18 +10,6 @@
 enum { NAMES = 6, KINDS = 3, OBJECTS = 729, MOST_CONDITIONS = 16, MOST_EFFECTS = 4 };
 enum { ABSENT, X, Y };
 
-static int open_one(void **state) {
-  (void)state;
-  open_store(TOMBOLA_WHITESPACE_NONE, 0);
-  return 0;
-}
-
-static int close_one(void **state) {
-  (void)state;
-  tombola__store_free(&store);
-  return 0;
-}
-
 static const struct tombola__name *named(const char *letter, size_t i) {
   char text[16];
   const int n = snprintf(text, sizeof text, "%s%zu", letter, i);

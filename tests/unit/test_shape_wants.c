@@ -7,18 +7,6 @@
 
 #include "constraint/shape/shape.h"
 
-static int open_one(void **state) {
-  (void)state;
-  open_store(TOMBOLA_WHITESPACE_NONE, 0);
-  return 0;
-}
-
-static int close_one(void **state) {
-  (void)state;
-  tombola__store_free(&store);
-  return 0;
-}
-
 static const struct tombola__name *named(size_t i) {
   char text[16];
   const int n = snprintf(text, sizeof text, "k%zu", i);

@@ -184,8 +184,7 @@ static void search_all(struct tombola__store *store, const struct tombola__schem
   const bool sorted = !store->status && sort_places(s);
   for (uint32_t i = 0; sorted && i < c->n_places && tombola__store_state(store); i++)
     note_place(s, &c->places[i]);
-  for (struct tombola__document *d = c->documents; d; d = d->next)
-    yyjson_doc_free(d->json);
+  tombola__schema_close(c);
 }
 
 /* ---- for the caller ---- */

@@ -180,11 +180,6 @@ static tombola__lang all_but(struct tombola__store *s, const uintptr_t *names, s
   return tombola__lang_not(s, tombola__lang_texts(s, texts, n));
 }
 
-static int by_key(const void *a, const void *b) {
-  const struct tombola__fact *const x = a, *const y = b;
-  return x->key < y->key ? -1 : x->key > y->key;
-}
-
 /* Facts that say nothing of the names, so that they are declared. */
 static size_t add_names(struct tombola__fact *facts, size_t n, const uintptr_t *names, size_t n_names) {
   const struct tombola__conjunct known = {.facts = facts, .n_facts = n};
@@ -192,13 +187,8 @@ static size_t add_names(struct tombola__fact *facts, size_t n, const uintptr_t *
   for (size_t i = 0; i < n_names; i++)
     if (!tombola__fact_of(&known, names[i]))
       facts[n++] = (struct tombola__fact){.key = names[i], .value = TOMBOLA__TRUE, .order = TOMBOLA__MANY};
-  if (n > before) qsort(facts, n, sizeof *facts, by_key);
+  if (n > before) tombola__sort_facts(facts, n);
   return n;
-}
-
-static int ascending(const void *a, const void *b) {
-  const tombola__formula x = *(const tombola__formula *)a, y = *(const tombola__formula *)b;
-  return x < y ? -1 : x > y;
 }
 
 /* The part that is common: KEYS say of names that no member knows what all members say of them. */
@@ -220,7 +210,7 @@ static struct tombola__conjunct *common_part(struct gathering *g, const struct m
     others[i] = as_it_is ? first->others[i] : tombola__keys(s, unknown, closed->part);
   }
   /* KEYS of no name at all would be TRUE, of all names a SIZE: `unknown` is neither. */
-  if (first->n_others > 1) qsort(others, first->n_others, sizeof *others, ascending);
+  tombola__sort_atoms(others, first->n_others);
   for (size_t i = 0; i < first->n_others; i++)
     if (c->n_others == 0 || others[c->n_others - 1] != others[i]) others[c->n_others++] = others[i];
   c->hash = tombola__conjunct_hash(c);

@@ -21,6 +21,14 @@ static int ascending(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+void tombola__sort_facts(struct tombola__fact *facts, size_t n) {
+  if (n > 1) qsort(facts, n, sizeof *facts, by_key);
+}
+
+void tombola__sort_atoms(tombola__formula *atoms, size_t n) {
+  if (n > 1) qsort(atoms, n, sizeof *atoms, ascending);
+}
+
 static struct tombola__fact joined(struct tombola__store *s, const struct tombola__fact *a,
                                    const struct tombola__fact *b) {
   return (struct tombola__fact){
@@ -98,7 +106,7 @@ static void add_atom(struct tombola__conjunct *c, struct tombola__fact *facts, t
 static bool settle_facts(struct tombola__store *s, struct tombola__conjunct *c, struct tombola__fact *facts,
                          int which) {
   size_t kept = 0;
-  if (c->n_facts > 1) qsort(facts, c->n_facts, sizeof *facts, by_key);
+  tombola__sort_facts(facts, c->n_facts);
   for (size_t i = 0; i < c->n_facts; kept++) {
     struct tombola__fact fact = facts[i++];
     bool several = false; /* values that differ */
@@ -124,7 +132,7 @@ struct tombola__conjunct *tombola__conjunct_of(struct tombola__store *s, const t
   for (size_t i = 0; i < n; i++)
     add_atom(c, facts, others, atoms[i], tombola__node(s, atoms[i]));
   if (!settle_facts(s, c, facts, which)) return NULL;
-  if (c->n_others > 1) qsort(others, c->n_others, sizeof *others, ascending);
+  tombola__sort_atoms(others, c->n_others);
   c->hash = tombola__conjunct_hash(c);
   return plainly_dead(c, which) ? NULL : c;
 }

@@ -15,6 +15,9 @@ struct tombola__list {
 /* The conjunct of atoms of one type; NULL when it is plainly dead, or after a failure. */
 struct tombola__conjunct *tombola__conjunct_of(struct tombola__store *s, const tombola__formula *atoms,
                                                size_t n, int which);
+/* By key; ascending. */
+void tombola__sort_facts(struct tombola__fact *facts, size_t n);
+void tombola__sort_atoms(tombola__formula *atoms, size_t n);
 uint64_t tombola__conjunct_hash(const struct tombola__conjunct *c);
 /* Whether the two plainly exclude each other, whatever their choices come to. */
 bool tombola__exclude(struct tombola__store *s, const struct tombola__conjunct *a,

@@ -24,7 +24,8 @@ static int by_order(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-static size_t find(const struct tombola__declared *declared, size_t n, const struct tombola__name *name) {
+size_t tombola__declared_find(const struct tombola__declared *declared, size_t n,
+                              const struct tombola__name *name) {
   const struct tombola__declared key = {.name = name};
   const struct tombola__declared *const found = bsearch(&key, declared, n, sizeof key, by_name);
   return found ? (size_t)(found - declared) : n;
@@ -155,7 +156,7 @@ static void make_asks(struct tombola__store *s, const struct tombola__conjunct *
                       struct tombola__declared *declared, size_t n) {
   for (size_t i = 0; i < c->n_others; i++) {
     const struct tombola__node *const node = tombola__node(s, c->others[i]);
-    if (node->kind == TOMBOLA__DEPENDS) declared[find(declared, n, node->name)].n_asks++;
+    if (node->kind == TOMBOLA__DEPENDS) declared[tombola__declared_find(declared, n, node->name)].n_asks++;
   }
   for (size_t i = 0; i < n; i++) {
     if (declared[i].n_asks == 0) continue;
@@ -165,7 +166,7 @@ static void make_asks(struct tombola__store *s, const struct tombola__conjunct *
     for (size_t k = 0; k < c->n_others; k++) {
       const struct tombola__node *const node = tombola__node(s, c->others[k]);
       if (node->kind == TOMBOLA__DEPENDS && node->name == declared[i].name)
-        asks[declared[i].n_asks++] = (uint32_t)find(declared, n, node->other);
+        asks[declared[i].n_asks++] = (uint32_t)tombola__declared_find(declared, n, node->other);
     }
     declared[i].asks = asks;
   }
@@ -320,7 +321,7 @@ static bool make_declared(struct tombola__store *s, const struct tombola__object
   for (size_t i = 0; i < few.n; i++) { /* their indices have moved */
     uint32_t *const asks = out[i].n_asks ? tombola__store_take(s, out[i].n_asks, sizeof *asks) : NULL;
     for (size_t k = 0; k < out[i].n_asks && asks; k++)
-      asks[k] = (uint32_t)find(out, few.n, shape->declared[out[i].asks[k]].name);
+      asks[k] = (uint32_t)tombola__declared_find(out, few.n, shape->declared[out[i].asks[k]].name);
     out[i].asks = asks;
   }
   return !s->status;

@@ -21,21 +21,6 @@ struct making {
   bool completed;
 };
 
-static size_t index_of(const struct tombola__object_shape *shape, const struct tombola__name *name) {
-  size_t lo = 0, hi = shape->n_declared;
-  while (lo < hi) {
-    const size_t middle = lo + (hi - lo) / 2;
-    const struct tombola__name *const other = shape->declared[middle].name;
-    const size_t length = name->length < other->length ? name->length : other->length;
-    const int order = memcmp(other->text, name->text, length);
-    if (order < 0 || (order == 0 && other->length < name->length))
-      lo = middle + 1;
-    else
-      hi = middle;
-  }
-  return lo;
-}
-
 /* What the branch says of each declared property; its bits of required ones. */
 static void read_branch(struct making *m, const struct tombola__conjunct *c, uint64_t *required) {
   const struct tombola__object_shape *const shape = &m->o->shape;
@@ -43,7 +28,8 @@ static void read_branch(struct making *m, const struct tombola__conjunct *c, uin
   for (size_t i = 0; i < shape->n_declared; i++)
     m->values[i] = TOMBOLA__TRUE;
   for (size_t i = 0; i < c->n_facts; i++) {
-    const size_t at = index_of(shape, (const struct tombola__name *)c->facts[i].key);
+    const size_t at = tombola__declared_find(shape->declared, shape->n_declared,
+                                             (const struct tombola__name *)c->facts[i].key);
     m->values[at] = c->facts[i].value;
     if (c->facts[i].required) tombola__set_bit(required, at);
   }

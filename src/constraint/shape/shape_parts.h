@@ -148,6 +148,10 @@ bool tombola__object_can_be(struct tombola__store *s, const struct tombola__obje
 bool tombola__wants_split(struct tombola__store *s, const struct tombola__object_shape *shape);
 bool tombola__array_can_be(struct tombola__store *s, const struct tombola__array *a);
 
+/* shape_object.c: the place of a name among declared properties, which are sorted; n: it isn't there. */
+size_t tombola__declared_find(const struct tombola__declared *declared, size_t n,
+                              const struct tombola__name *name);
+
 /* shape_object_choices.c: the branches of o->conjunct, by o's declared properties; completed: `possible` is known, and
  * branches that can't be are left out. */
 bool tombola__object_branches(struct tombola__store *s, struct tombola__object *o, bool completed);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- what the engines do differently ---- */
 
@@ -33,12 +32,6 @@ struct stream {
   bool failed; /* no memory, or standard output failed */
   double last; /* when the last token came */
 };
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 static bool shows_reasoning(const struct stream *stream) {
   const struct options *options = stream->engine->options;
@@ -84,7 +77,7 @@ static bool record(struct turn *turn, const struct tombola_token_event *event) {
 
 /* A line of the trace; a failed write shows when the file is closed. */
 static bool trace(struct stream *stream, const struct tombola_token_event *event) {
-  double time = now();
+  double time = monotonic_seconds();
   char *line = token_json(event, stream->engine, (time - stream->last) * 1e3);
   stream->last = time;
   if (!line) return false;
@@ -209,14 +202,14 @@ void generate(const struct engine *engine, const struct question *question, stru
   struct setting setting;
   struct tombola_error error = {0};
   enum tombola_status status;
-  double start = now();
+  double start = monotonic_seconds();
   stream.last = start;
   set_all(&setting, &stream, question);
   if (engine->matcher) tombola_matcher_reset(engine->matcher);
   interrupt_set(INTERRUPT_STOPS);
   status = tombola_session_generate(engine->session, engine->sampler, question->prompt->data, question->prompt->count,
                                     &setting.params, &turn->stats, &error);
-  turn->seconds = now() - start;
+  turn->seconds = monotonic_seconds() - start;
   turn->whole =
       !engine->matcher || (status == TOMBOLA_OK && constrain_is_whole(engine, &turn->answer, turn->stats.stop));
   end_turn(turn, TURN_ANSWERED, EXIT_OK);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a document might have gone on with where it stops: the tokens of JSON that fit there, found by trying bytes. */
 #include "schema.h"
+#include "terminal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Names and values that begin alike are followed where so few bytes are possible. */
 enum { BRANCHES = 8, STEPS = 200, MANY_DIGITS = 5, FREE = 60 };
@@ -32,12 +32,6 @@ struct bytes {
 
 /* ---- what may come ---- */
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 static bool fits(struct search *s, unsigned char byte) {
   const char text = (char)byte;
   return tombola_matcher_accept_bytes(s->matcher, &text, 1, NULL, NULL) == TOMBOLA_OK;
@@ -50,7 +44,7 @@ static struct bytes possible(struct search *s, bool in_string) {
   s->steps--;
   for (int i = 0; i < 256; i++) {
     const bool space = i == ' ' || i == '\t' || i == '\n' || i == '\r';
-    if (i % 16 == 0 && now() > s->deadline) return (struct bytes){.count = 0};
+    if (i % 16 == 0 && monotonic_seconds() > s->deadline) return (struct bytes){.count = 0};
     if ((space && !in_string) || !fits(s, (unsigned char)i)) continue;
     tombola_matcher_rollback(s->matcher, 1);
     b.has[i] = true;
@@ -254,7 +248,7 @@ static void look(struct search *s, bool in_string) {
 void schema_expect(tombola_grammar *grammar, bool is_plain, const char *text, size_t length, size_t at,
                    struct schema_expected *out) {
   static const char cut[] = "\xe2\x80\xa6";
-  struct search s = {.is_plain = is_plain, .out = out, .steps = STEPS, .deadline = now() + MOST_SECONDS};
+  struct search s = {.is_plain = is_plain, .out = out, .steps = STEPS, .deadline = monotonic_seconds() + MOST_SECONDS};
   bool in_string;
   s.next = at < length ? (unsigned char)text[at] : -1;
   *out = (struct schema_expected){.at = at};

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "options.h"
@@ -55,12 +54,6 @@ void selftest_verdict(struct selftest *test, bool good, const char *group, const
   selftest_progress(test, 0);
 }
 
-static double now(void) {
-  struct timespec time;
-  if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0;
-  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 int command_selftest(struct options *options) {
   if (options->draws < LEAST_DRAWS)
     return complain_usage("--draws must be at least %d, got %" PRId64, LEAST_DRAWS, options->draws);
@@ -69,13 +62,13 @@ int command_selftest(struct options *options) {
       .color = options->color == COLOR_ALWAYS || (terminal_color() && isatty(STDOUT_FILENO)),
       .expected = selftest_kernels_count() + selftest_draws_count(),
   };
-  double start = now();
+  double start = monotonic_seconds();
   selftest_progress(&test, 0);
   selftest_kernels(&test);
   selftest_draws(&test, (size_t)options->draws);
   progress_clear();
   if (!test.json)
-    printf("\n%zu checks, %zu failed, %.1f s: %s\n", test.done, test.failed, now() - start,
+    printf("\n%zu checks, %zu failed, %.1f s: %s\n", test.done, test.failed, monotonic_seconds() - start,
            test.failed ? "this build does not sample as it should here" : "all is well");
   int finished = output_finish();
   return test.failed ? EXIT_FAILED : finished;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -287,4 +288,10 @@ void terminal_save(void) {
   catch_signal(SIGTERM, on_end);
   catch_signal(SIGHUP, on_end);
   catch_signal(SIGQUIT, on_end);
+}
+
+double monotonic_seconds(void) {
+  struct timespec time;
+  if (clock_gettime(CLOCK_MONOTONIC, &time) != 0) return 0;
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }

@@ -61,6 +61,9 @@ enum interrupt_mode { INTERRUPT_LEAVES, INTERRUPT_STOPS };
 void interrupt_set(enum interrupt_mode mode); /* forgets what was counted */
 bool interrupted(void);
 
+/* Of a clock that only goes forward; 0 where there is none. */
+double monotonic_seconds(void);
+
 /* Notes that bracketed paste is on or off, so that a signal that ends the process switches it off. Returns whether the
  * terminal is to be told: not a dumb one. */
 bool terminal_pastes(bool on);
